@@ -1,0 +1,372 @@
+//! The opcode table: every opcode is declared here and nowhere else (chapter 03 section 8).
+//!
+//! Columns: byte, name (`as` the name that operand text shows), presence on S C M V, engines that may
+//! run it, family, operand struct (one for all generations, or one each), and what executing it does:
+//!
+//! * `run path`: the interpreter function `interp::path`;
+//! * `refuse "why"`: an unsupported word in every mode, because the manual leaves it undefined;
+//! * `later`: defined by the manual, not implemented here yet.
+//!
+//! Presence: `Y` yes, `d` present but dormant, `u` present without the maintained flag, `-` absent.
+
+use super::layouts::LayoutId;
+use super::{EngineId, Generation, Word};
+
+/// Groups of opcodes that share operand structs and code.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[allow(missing_docs)]
+pub enum Family {
+    Pe,
+    Activation,
+    TensorTensor,
+    TensorReduce,
+    TensorScalar,
+    Copy,
+    Fill,
+    Pool,
+    Scan,
+    ScalarTensorTensor,
+    Select,
+    BatchNorm,
+    Search,
+    Shuffle,
+    State,
+    Random,
+    Gather,
+    Sort,
+    Quantize,
+    Custom,
+    Control,
+    Dma,
+    Collective,
+    Pseudo,
+    Invalid,
+}
+
+/// Presence of an opcode on a generation (chapter 03 section 8.1).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Presence {
+    /// In the enum and maintained.
+    Present,
+    /// In the enum; the vendor no longer maintains it.
+    Dormant,
+    /// In the enum without any flag.
+    Unflagged,
+    /// Not in the enum: a decode error.
+    Absent,
+}
+
+/// What executing a word does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Execution {
+    /// An interpreter function exists.
+    Run,
+    /// The manual leaves the word undefined; the text says what is missing.
+    Refuse(&'static str),
+    /// Defined by the manual and not implemented yet.
+    Later,
+}
+
+/// One row of the opcode table.
+#[derive(Debug)]
+pub struct OpcodeInfo {
+    /// Header byte 0.
+    pub byte: u8,
+    /// The manual's name.
+    pub name: &'static str,
+    /// The name in operand text.
+    pub display: &'static str,
+    /// Presence on SUNDA, CAYMAN, MARIANA, MAVERICK.
+    pub presence: [Presence; 4],
+    /// Engines whose streams may hold it.
+    pub engines: &'static [EngineId],
+    /// Its family.
+    pub family: Family,
+    /// Operand struct per generation.
+    pub layouts: [LayoutId; 4],
+    /// What executing it does.
+    pub execution: Execution,
+}
+
+/// Hands the opcode table to the macro `$callback`, row by row, so that other modules can derive
+/// their own tables from it: the interpreter its dispatch table, for instance.
+#[macro_export]
+macro_rules! for_each_opcode {
+    ($callback:ident) => { $callback! {
+    0x01 LDWEIGHTS                                 [Y Y Y Y] [PE          ] Pe                  [S3_LW_V2 S3_LW_V3 S3_LW_V4 S3_LW_V5] run pe::ldweights;
+    0x02 MATMUL                                    [Y Y Y Y] [PE          ] Pe                  [S3D3_MM_V2 S3D3_MM_V3 S3D3_MM_V4 S3D3_MM_V5] run pe::matmul;
+    0x03 PE_REG_WRITE                              [Y Y Y Y] [PE          ] Pe                  [UNKNOWN] refuse "payload layout not recovered";
+    0x04 WEIGHT_MASK                               [d d d d] [PE          ] Pe                  [UNKNOWN] refuse "instruction of an older chip";
+    0x05 WEIGHT_SHIFT                              [d d d d] [PE          ] Pe                  [UNKNOWN] refuse "instruction of an older chip";
+    0x06 LDTAGS                                    [- Y Y Y] [PE          ] Pe                  [S3_LT] later;
+    0x07 MATMUL_SPARSE                             [- Y Y Y] [PE          ] Pe                  [S4D3_MM] later;
+    0x08 PE_MANAGE_SEED                            [- - Y Y] [PE          ] Pe                  [S2S1D2_PE_SEED] later;
+    0x09 LDWEIGHTS_MX                              [- - Y Y] [PE          ] Pe                  [SMX1_LW] later;
+    0x0A MATMUL_MX                                 [- - Y Y] [PE          ] Pe                  [SMX1D3_MM] later;
+    0x21 ACTIVATE                                  [Y Y Y Y] [ACT         ] Activation          [S3D3_AC] run activation::activate;
+    0x22 ACTIVATE_QUANTIZE                         [Y Y Y Y] [ACT         ] Activation          [S3D3_AQ] later;
+    0x23 ACTIVATION_TABLE_LOAD as ACT_TABLE_LOAD   [Y Y Y Y] [ACT         ] Activation          [CTRL_NO_23] run activation::table_load;
+    0x24 ACTIVATION_READ_ACCUMULATOR               [Y Y Y Y] [ACT         ] Activation          [D1_RD] later;
+    0x25 ACTIVATE2                                 [- - Y Y] [ACT         ] Activation          [S2D2_AC] later;
+    0x26 ACTIVATE_MULTIPASS                        [- - - Y] [ACT         ] Activation          [S1S2D2_AM] refuse "no device body known";
+    0x30 EXPONENTIAL                               [u u u u] [DVE         ] Activation          [S3D3_TS] later;
+    0x41 TENSOR_TENSOR_ARITH_OP as TENSOR_TENSOR   [Y Y Y Y] [POOL DVE    ] TensorTensor        [S3S3D3_TT] run tensor_tensor::arith;
+    0x42 TENSOR_REDUCE_ARITH_OP as TENSOR_REDUCE   [Y Y Y Y] [POOL DVE    ] TensorReduce        [S4D4_TR] run tensor_reduce::arith;
+    0x43 TENSOR_SCALAR_ARITH_OP as TENSOR_SCALAR   [Y Y Y Y] [POOL DVE ACT] TensorScalar        [S3D3_TS] run tensor_scalar::arith;
+    0x44 TENSOR_SCALAR_PTR_ARITH_OP                [d d d d] [POOL DVE    ] TensorScalar        [S3D3_TS] later;
+    0x45 POOL                                      [Y Y Y Y] [POOL DVE    ] Pool                [S4D4_PL] later;
+    0x46 COPY                                      [Y Y Y Y] [POOL DVE ACT] Copy                [S4D4_TR] run copy::copy;
+    0x47 CAST                                      [Y Y Y Y] [POOL DVE ACT] Copy                [S4D4_TR] run copy::cast;
+    0x48 RECIPROCAL                                [Y Y Y Y] [POOL DVE    ] Copy                [S4D4_TR] run copy::reciprocal;
+    0x49 MEMSET                                    [Y Y Y Y] [POOL DVE    ] Fill                [D4_MR] run fill::memset;
+    0x4A REG_LOAD                                  [d d d d] [POOL        ] State               [UNKNOWN] refuse "dormant, semantics not recovered";
+    0x4B REG_STORE                                 [d d d d] [POOL        ] State               [D4_MR] refuse "dormant, semantics not recovered";
+    0x4C REG_SHUFFLE                               [d d d d] [POOL        ] State               [CTRL_RS] refuse "dormant, semantics not recovered";
+    0x4D RNG                                       [Y Y Y Y] [POOL DVE    ] Fill                [D4_MR] later;
+    0x4E TENSOR_CUMULATIVE_ARITH_OP                [Y Y Y Y] [DVE         ] Scan                [S4D4_TR] later;
+    0x4F TENSOR_SCALAR_PTR_MULTI_ARITH             [d d d d] [DVE         ] TensorScalar        [S4D4_TSM] later;
+    0x51 TENSOR_TENSOR_BITVEC_OP                   [Y Y Y Y] [POOL DVE    ] TensorTensor        [S3S3D3_TT] later;
+    0x52 TENSOR_REDUCE_BITVEC_OP                   [Y Y Y Y] [POOL DVE    ] TensorReduce        [S4D4_TR] later;
+    0x53 TENSOR_SCALAR_BITVEC_OP                   [Y Y Y Y] [DVE         ] TensorScalar        [S3D3_TS] later;
+    0x54 TENSOR_SCALAR_PTR_BITVEC_OP               [d d d d] [DVE         ] TensorScalar        [S3D3_TS] later;
+    0x58 MAX_POOL_SELECT                           [Y Y Y Y] [POOL DVE    ] Pool                [S4D4_PL] later;
+    0x5E TENSOR_CUMULATIVE_BITVEC_OP               [Y Y Y Y] [DVE         ] Scan                [S4D4_TR] later;
+    0x5F TENSOR_SCALAR_PTR_MULTI_BITVEC            [d d d d] [DVE         ] TensorScalar        [S4D4_TSM] later;
+    0x60 BATCH_NORM_STATS                          [d d d d] [DVE         ] BatchNorm           [S4D2_BN] later;
+    0x61 BATCH_NORM_STATS2                         [Y Y Y Y] [DVE         ] BatchNorm           [S4D2_BN] later;
+    0x62 BATCH_NORM_AGGREGATE                      [Y Y Y Y] [DVE         ] BatchNorm           [S4D2_BN] later;
+    0x63 BATCH_NORM_GRAD_ACCUMULATE                [d d d d] [DVE         ] BatchNorm           [S3S3D1_BN] later;
+    0x64 BATCH_NORM_PARAM_LOAD                     [d d d d] [DVE         ] BatchNorm           [S2_BN] later;
+    0x65 BATCH_NORM_BACK_PROP                      [Y Y Y Y] [DVE         ] BatchNorm           [S3S3D3_TT] later;
+    0x66 LOAD_PARAMETER_RAM                        [Y Y Y Y] [DVE         ] BatchNorm           [CTRL_IM] later;
+    0x67 POOL_BUFFER_LOAD                          [Y Y Y Y] [POOL        ] Gather              [S4_PB] later;
+    0x68 GATHER                                    [Y Y Y Y] [POOL        ] Gather              [S4D4_GT] later;
+    0x69 LOAD_MASK_SELECT                          [Y Y Y Y] [DVE         ] Shuffle             [CTRL_IM] later;
+    0x6A STREAM_SHUFFLE                            [Y Y Y Y] [DVE         ] Shuffle             [S4D4_TR] later;
+    0x6B STREAM_TRANSPOSE                          [Y Y Y Y] [DVE         ] Shuffle             [S4D4_TR] later;
+    0x6C MAX8                                      [Y Y Y Y] [DVE         ] Search              [S4D2_BN] later;
+    0x6D MATCH_VALUE_LOAD                          [Y Y Y Y] [DVE         ] Search              [S2_BN] later;
+    0x6E FIND_INDEX8                               [Y Y Y Y] [DVE         ] Search              [S4D2_BN] later;
+    0x6F MATCH_REPLACE8                            [Y Y Y Y] [DVE         ] Search              [S4D4_MR] later;
+    0x70 TENSOR_SCALAR_IMM_LD_ARITH                [d d d d] [DVE         ] TensorScalar        [S2_BN] later;
+    0x71 TENSOR_SCALAR_IMM_LD_BITVEC               [d d d d] [DVE         ] TensorScalar        [S2_BN] later;
+    0x72 COPY_PREDICATED                           [Y Y Y Y] [DVE         ] Select              [S3S3D3_TT] later;
+    0x73 ROI_ALIGN                                 [d d d d] [POOL        ] Pool                [S2S2D3_ROI] refuse "dormant, payload layout not recovered";
+    0x74 TENSOR_SCALAR_ADDR                        [Y Y Y Y] [POOL        ] TensorScalar        [S2D2_ADDR] later;
+    0x76 RAND                                      [d d d d] [DVE         ] Random              [D4_RAND] refuse "dormant, semantics not recovered";
+    0x77 RAND_GET_STATE                            [Y Y Y Y] [POOL DVE ACT] Random              [D4_RAND] later;
+    0x78 RAND_SET_STATE                            [Y Y Y Y] [POOL DVE ACT] Random              [S1_RAND] later;
+    0x79 EMBEDDING_UPDATE                          [Y Y Y Y] [POOL        ] Gather              [UNKNOWN] refuse "payload layout not recovered";
+    0x7A LOAD_POOL_ARGUMENT                        [Y Y Y Y] [POOL        ] Gather              [CTRL_IM] later;
+    0x7B TENSOR_DEQUANTIZE                         [Y Y Y Y] [POOL        ] Quantize            [S3D3_TENS_DEQUANT] later;
+    0x7C CROSS_LANE_REDUCE_ARITH                   [Y Y Y Y] [POOL        ] TensorReduce        [S4D4_CR] later;
+    0x7D CROSS_LANE_REDUCE_BITVEC                  [Y Y Y Y] [POOL        ] TensorReduce        [S4D4_CR] later;
+    0x7E IOTA                                      [Y Y Y Y] [POOL        ] Fill                [D4_IOTA] later;
+    0x7F DROPOUT                                   [Y Y Y Y] [DVE         ] Random              [S3D3_DROPOUT] later;
+    0x81 JPEG_DECODE                               [- d d d] [POOL        ] Custom              [S2D2_JPEG] refuse "payload layout not recovered";
+    0x82 TRANSPOSE_BATCH_NORM_STATS2               [Y Y Y Y] [DVE         ] BatchNorm           [S4D2_BN] later;
+    0x83 TRANSPOSE_TENSOR_REDUCE_ARITH_OP          [Y Y Y Y] [DVE         ] TensorReduce        [S4D4_TR] later;
+    0x84 TRANSPOSE_TENSOR_REDUCE_BITVEC_OP         [Y Y Y Y] [DVE         ] TensorReduce        [S4D4_TR] later;
+    0x85 CUSTOM_OP_HEADER                          [Y Y Y Y] [POOL        ] Custom              [CUSTOM_OP_HEADER] later;
+    0x86 CUSTOM_OP_PAYLOAD                         [Y Y Y Y] [POOL        ] Custom              [CUSTOM_OP_PAYLOAD] later;
+    0x87 TENSOR_SCALAR_PTR_MULTI_DUAL_ARITH        [d - - -] [DVE         ] TensorScalar        [S4D4_TSM] refuse "no microprogram on any generation";
+    0x88 TENSOR_SCALAR_PTR_MULTI_DUAL_BITVEC       [d - - -] [DVE         ] TensorScalar        [S4D4_TSM] refuse "no microprogram on any generation";
+    0x8A TENSOR_TENSOR_ADD_BF16                    [Y - - -] [POOL DVE    ] TensorTensor        [S3S3D3_TT] later;
+    0x8B TENSOR_TENSOR_MULT_BF16                   [Y - - -] [POOL DVE    ] TensorTensor        [S3S3D3_TT] later;
+    0x8C TENSOR_REDUCE_ADD_BF16                    [Y - - -] [POOL DVE    ] TensorReduce        [S4D4_TR] run tensor_reduce::add_bf16;
+    0x8D TENSOR_REDUCE_MAX_BF16                    [Y - - -] [POOL DVE    ] TensorReduce        [S4D4_TR] later;
+    0x8E BATCH_NORM_PARAM_LOAD2                    [Y Y Y Y] [DVE         ] BatchNorm           [S2_BNPL2] later;
+    0x8F TENSOR_TENSOR_SUB_BF16                    [Y - - -] [POOL DVE    ] TensorTensor        [S3S3D3_TT] later;
+    0x92 TENSOR_SCALAR_AFFINE_SELECT               [Y Y Y Y] [POOL        ] Select              [S2D2_TS_AS] run select::affine_select;
+    0x93 TRANSPOSE_TENSOR_SCALAR_ARITH_OP          [Y Y Y Y] [DVE         ] TensorScalar        [S3D3_TS] later;
+    0x94 BATCH_NORM_GRAD_ACCUMULATE2               [Y Y Y Y] [DVE         ] BatchNorm           [S3S3D1_BN2] later;
+    0x95 MODIFY_POOL_CONFIG                        [Y Y Y Y] [POOL        ] Custom              [MODIFY_POOL_CONFIG] run control::nop;
+    0x96 SORT                                      [Y Y Y Y] [POOL        ] Sort                [S1D2_SORT] later;
+    0x98 TENSOR_SCALAR_SELECT                      [Y Y Y Y] [DVE         ] Select              [S3D3_TS_SELECT] later;
+    0x99 CAST_PREDICATED                           [Y Y Y Y] [DVE         ] Select              [S3S3D3_TT] later;
+    0x9A TENSOR_SCALAR_CACHE_REDUCE                [Y Y Y Y] [DVE         ] TensorScalar        [S3D3_TS] later;
+    0x9B DVE_READ_ACCUMULATOR                      [Y Y Y Y] [DVE         ] State               [D1_RD] later;
+    0x9C TENSOR_REDUCE_RANGE_CHECK                 [d d d d] [POOL DVE    ] TensorReduce        [UNKNOWN] refuse "payload layout not recovered";
+    0x9D SCALAR_TENSOR_TENSOR_ARITH                [Y Y Y Y] [DVE         ] ScalarTensorTensor  [S2S2D2_STT] later;
+    0x9E SCALAR_TENSOR_TENSOR_BITVEC               [Y Y Y Y] [DVE         ] ScalarTensorTensor  [S2S2D2_STT] later;
+    0x9F ENGINE_NOP                                [Y Y Y Y] [ANY         ] Control             [CTRL_IM] later;
+    0xA0 EVENT_SEMAPHORE                           [Y Y Y Y] [ANY         ] Control             [CTRL_ES] run control::nop;
+    0xA1 HALT                                      [Y Y Y Y] [ANY         ] Control             [CTRL_NO_A1] run control::halt;
+    0xA2 DRAIN                                     [Y Y Y Y] [ANY         ] Control             [CTRL_NO_A2] run control::drain;
+    0xA3 INSTRUCTION_FLUSH                         [Y Y Y Y] [ANY         ] Control             [CTRL_NO_A3] later;
+    0xA4 NOP                                       [Y Y Y Y] [ANY         ] Control             [CTRL_NO_A4] run control::nop;
+    0xA5 WRITE                                     [Y Y Y Y] [ANY         ] Control             [CTRL_WR] run control::write;
+    0xA6 NOTIFY                                    [Y Y Y Y] [ANY         ] Control             [CTRL_NO_A6] run control::notify;
+    0xA7 MOVE                                      [Y Y Y Y] [ANY         ] Control             [CTRL_MV] run control::mov;
+    0xA8 ALU_OP                                    [Y Y Y Y] [ANY         ] Control             [CTRL_AL] later;
+    0xA9 COMPARE_BRANCH                            [Y Y Y Y] [ANY         ] Control             [CTRL_BR] run control::compare_branch;
+    0xAA TENSOR_LOAD                               [Y Y Y Y] [ANY         ] Control             [MEM_2D] run control::tensor_load;
+    0xAB TENSOR_STORE                              [Y Y Y Y] [ANY         ] Control             [MEM_2D] run control::tensor_store;
+    0xB0 EVENT_SEMAPHORE_RANGE_CLEAR               [Y Y Y Y] [ANY         ] Control             [CTRL_ER] run control::range_clear;
+    0xB1 SET_ORDERING_MODE                         [Y Y Y Y] [ANY         ] Control             [CTRL_OM] run control::set_ordering_mode;
+    0xB2 MOVE_SHAPE                                [Y Y Y Y] [ANY         ] Control             [CTRL_MS] later;
+    0xB3 POLL_SEM                                  [Y Y Y Y] [ANY         ] Control             [CTRL_POLL_SEM] later;
+    0xB4 TEST_EVENT_SEM                            [- - Y Y] [ANY         ] Control             [CTRL_TEST_ES] later;
+    0xB5 BRANCH_PREFETCH_HINT                      [Y Y Y Y] [ANY         ] Control             [CTRL_BR_HINT] later;
+    0xB6 COMPACT_CONTROL_INST                      [- - - Y] [ANY         ] Control             [CTRL_CCI] refuse "condition codes not recovered";
+    0xB8 DMAMEMCPY as DMA_DIRECT2D                 [Y Y Y Y] [ANY         ] Dma                 [DMA_DIRECT2D] run dma::direct2d;
+    0xB9 DMA_MEMCPY2                               [- - - Y] [ANY         ] Dma                 [DMA_COPY2D] later;
+    0xBA DMA_IMMEDIATE                             [- - - Y] [ANY         ] Dma                 [DMA_IMMEDIATE] refuse "descriptor bits not recovered";
+    0xBB DMA_INDIRECT                              [Y Y Y Y] [ANY         ] Dma                 [DMA_INDIRECT1D] later;
+    0xBC RANGE_SELECT                              [- Y Y Y] [DVE         ] Select              [S2D2_RS] later;
+    0xBD DMA_TRANSPOSE                             [- Y Y Y] [ANY         ] Dma                 [DMA_DIRECT2D_XPOSE] later;
+    0xBE GET_SEQUENCE_BOUNDS                       [- Y Y Y] [POOL        ] Sort                [S3D3_SEQ_BOUNDS] later;
+    0xBF SB2SB_COLLECTIVE                          [- Y Y Y] [POOL        ] Collective          [S3D3_COLLECTIVE] later;
+    0xC1 PSEUDO_DMATRIGGER as PSEUDO_DMA_TRIGGER   [Y Y Y Y] [ANY         ] Dma                 [PSEUDO_DMA_TRIGGER] run dma::trigger;
+    0xC2 PSEUDO_DMAREARM                           [Y Y Y Y] [ANY         ] Dma                 [UNKNOWN] refuse "payload layout not recovered";
+    0xC3 PSEUDO_DMABARRIER                         [Y Y Y Y] [ANY         ] Pseudo              [PSEUDO_DMA_BARRIER] later;
+    0xC4 PSEUDO_DMAMEMCPY_FULL_IND                 [Y Y Y Y] [ANY         ] Dma                 [PSEUDO_DMA_MEMCPY_FULL_IND] refuse "field widths and semantics not proved";
+    0xC5 PSEUDO_SEMAPHORE_SET                      [Y Y Y Y] [ANY         ] Pseudo              [UNKNOWN] refuse "payload layout not recovered";
+    0xC6 PSEUDO_LOAD_ACT_FUNC_SET                  [Y Y Y Y] [ANY         ] Pseudo              [UNKNOWN] refuse "payload layout not recovered";
+    0xC7 PSEUDO_TRIGGER_ALL_REDUCE                 [Y Y Y Y] [ANY         ] Collective          [UNKNOWN] refuse "payload layout not recovered";
+    0xC8 PSEUDO_TRIGGER_COLLECTIVE                 [Y Y Y Y] [ANY         ] Collective          [PSEUDO_TRIGGER_COLLECTIVE] later;
+    0xC9 PSEUDO_READ_VAR_ADDR                      [Y Y Y Y] [ANY         ] Pseudo              [UNKNOWN] refuse "payload layout not recovered";
+    0xCA PSEUDO_EMBEDDING_UPDATE                   [Y Y Y Y] [ANY         ] Gather              [PSEUDO_EMBEDDING_UPDATE] later;
+    0xCB PSEUDO_SEND_RECV                          [Y Y Y Y] [ANY         ] Collective          [UNKNOWN] refuse "payload layout not recovered";
+    0xCC PSEUDO_BRANCH_LABEL                       [Y Y Y Y] [ANY         ] Pseudo              [PSEUDO_BRANCH_LABEL] run control::nop;
+    0xCD PSEUDO_TENSOR_STORE                       [Y Y Y Y] [ANY         ] Pseudo              [PSEUDO_MEM_2D] later;
+    0xCE PSEUDO_TENSOR_LOAD                        [Y Y Y Y] [ANY         ] Pseudo              [PSEUDO_MEM_2D] later;
+    0xCF PSEUDO_DMASWAP_QUEUE_SET                  [Y Y Y Y] [ANY         ] Dma                 [UNKNOWN] refuse "payload layout not recovered";
+    0xD0 PSEUDO_SET_RNG_SEED                       [Y Y Y Y] [ANY         ] Random              [PSEUDO_SET_RNG_SEED] later;
+    0xD1 PSEUDO_FUNCTION_BEGIN                     [Y Y Y Y] [ANY         ] Pseudo              [PSEUDO_FUNCTION_BEGIN] later;
+    0xD2 PSEUDO_FUNCTION_RETURN                    [Y Y Y Y] [ANY         ] Pseudo              [UNKNOWN] later;
+    0xD3 PSEUDO_FUNCTION_CALL                      [Y Y Y Y] [ANY         ] Pseudo              [PSEUDO_FUNCTION_CALL] later;
+    0xD4 PSEUDO_DMA_DIRECT2D                       [Y Y Y Y] [ANY         ] Dma                 [PSEUDO_DMA_DIRECT2D] run dma::pseudo_direct2d;
+    0xD5 PSEUDO_SYNC_BARRIER                       [Y Y Y Y] [ANY         ] Pseudo              [PSEUDO_SYNC_BARRIER] later;
+    0xD6 PSEUDO_RANGE_CHECK                        [Y Y Y Y] [ANY         ] Pseudo              [UNKNOWN] refuse "payload layout not recovered";
+    0xD7 PSEUDO_JPEG_DECODE                        [- Y Y Y] [ANY         ] Custom              [UNKNOWN] refuse "payload layout not recovered";
+    0xD8 PSEUDO_CORE_BARRIER                       [Y Y Y Y] [ANY         ] Pseudo              [PSEUDO_CORE_BARRIER] later;
+    0xD9 PSEUDO_TRIGGER_COLLECTIVE2                [Y Y Y Y] [ANY         ] Collective          [UNKNOWN] refuse "payload layout not recovered";
+    0xDA PSEUDO_EXTENSION                          [Y Y Y Y] [ANY         ] Dma                 [PSEUDO_EXTENSION] later;
+    0xDB PSEUDO_CUR_PROCESSING_RANK_ID             [Y Y Y Y] [ANY         ] Pseudo              [UNKNOWN] refuse "payload layout not recovered";
+    0xDC PSEUDO_GID_LOAD                           [Y Y Y Y] [ANY         ] Pseudo              [UNKNOWN] refuse "payload layout not recovered";
+    0xDD PSEUDO_BRANCH_PREFETCH_HINT               [Y Y Y Y] [ANY         ] Pseudo              [UNKNOWN] later;
+    0xDE PSEUDO_TENSOR_COMPLETION                  [Y Y Y Y] [ANY         ] Pseudo              [UNKNOWN] later;
+    0xDF PSEUDO_INST                               [Y Y Y Y] [ANY         ] Pseudo              [PSEUDO_INST] later;
+    0xE0 SPARSITY_COMPRESS                         [- - Y Y] [DVE         ] Quantize            [S3D3_SC] later;
+    0xE1 SPARSITY_COMPRESS_TAG                     [- - Y Y] [DVE         ] Quantize            [S2D2D2_SC] later;
+    0xE2 RAND2                                     [- - Y Y] [DVE         ] Random              [D3_RAND] later;
+    0xE3 QUANTIZE_MX                               [- - Y Y] [DVE         ] Quantize            [S3DMX1_QUANT] refuse "field offsets not recovered";
+    0xE4 CONV_LUT_LOAD                             [- Y Y Y] [PE POOL     ] Pe                  [S2_CONVLUT] later;
+    0xE5 TENSOR_TENSOR_SCAN_ARITH                  [Y Y Y Y] [DVE         ] Scan                [S2S2D2_STT] later;
+    0xE6 TENSOR_SCALAR_CACHE_CUMULATIVE            [Y Y Y Y] [DVE         ] TensorScalar        [S3D3_TS] later;
+    0xE7 INDIRECT_COPY                             [Y Y Y Y] [POOL        ] Gather              [S4D4_IC] later;
+    0xE8 COPY_PREDICATED_SCALAR                    [Y Y Y Y] [DVE         ] Select              [S3D3_CP_PRED_SCALAR] later;
+    0xE9 DVE_READ_INDICES                          [- Y Y Y] [DVE         ] Search              [D4_MR] later;
+    0xEA SELECT_REDUCE                             [Y Y Y Y] [DVE         ] Select              [S2S2D2_STT] later;
+    0xF0 EXTENDED_INST                             [Y Y Y Y] [POOL        ] Custom              [EXTENDED] later;
+    0xF1 DMA_GATHER_TRANSPOSE                      [- Y Y Y] [ANY         ] Dma                 [DMA_GATHER_XPOSE] later;
+    0xF2 NONZERO_WITH_COUNT                        [- Y Y Y] [POOL        ] Sort                [S3D3_NONZERO_WITH_COUNT] later;
+    0xF3 TENSOR_TENSOR_INT_WIDE                    [- - - Y] [POOL        ] TensorTensor        [S2S2D2D2_TT] later;
+    0xF4 TENSOR_SCALAR_INT_WIDE                    [- - - Y] [DVE         ] TensorScalar        [S2D2D2_TS_WIDE] later;
+    0xFF INVALID                                   [Y Y Y Y] [            ] Invalid             [UNKNOWN] refuse "sentinel, never executed";
+    } };
+}
+
+macro_rules! opcode_table {
+    (@presence Y) => { Presence::Present };
+    (@presence d) => { Presence::Dormant };
+    (@presence u) => { Presence::Unflagged };
+    (@presence -) => { Presence::Absent };
+    (@display $name:ident) => { stringify!($name) };
+    (@display $name:ident $display:ident) => { stringify!($display) };
+    (@engines [ANY]) => { &EngineId::ALL };
+    (@engines [$($engine:ident)*]) => { &[$(opcode_table!(@engine $engine)),*] };
+    (@engine PE) => { EngineId::Pe };
+    (@engine ACT) => { EngineId::Act };
+    (@engine POOL) => { EngineId::Pool };
+    (@engine DVE) => { EngineId::Dve };
+    (@layouts [$all:ident]) => { [LayoutId::$all; 4] };
+    (@layouts [$s:ident $c:ident $m:ident $v:ident]) => {
+        [LayoutId::$s, LayoutId::$c, LayoutId::$m, LayoutId::$v]
+    };
+    (@execution run $($path:tt)+) => { Execution::Run };
+    (@execution refuse $why:literal) => { Execution::Refuse($why) };
+    (@execution later) => { Execution::Later };
+    ($($byte:literal $name:ident $(as $display:ident)? [$s:tt $c:tt $m:tt $v:tt] $engines:tt $family:ident
+       $layouts:tt $kind:ident $($detail:literal)? $($module:ident :: $function:ident)?;)*) => {
+        /// Opcode bytes by the manual's name.
+        #[allow(missing_docs)]
+        pub mod op { $(pub const $name: u8 = $byte;)* }
+
+        /// Every opcode, ascending by byte.
+        pub const OPCODES: &[OpcodeInfo] = &[$(OpcodeInfo {
+            byte: $byte,
+            name: stringify!($name),
+            display: opcode_table!(@display $name $($display)?),
+            presence: [
+                opcode_table!(@presence $s), opcode_table!(@presence $c),
+                opcode_table!(@presence $m), opcode_table!(@presence $v),
+            ],
+            engines: opcode_table!(@engines $engines),
+            family: Family::$family,
+            layouts: opcode_table!(@layouts $layouts),
+            execution: opcode_table!(@execution $kind $($detail)? $($module::$function)?),
+        }),*];
+    };
+}
+
+for_each_opcode!(opcode_table);
+
+/// Bytes to table positions, 0xFF where no opcode has the byte.
+const INDEX: [u8; 256] = {
+    let mut index = [0xFF; 256];
+    let mut i = 0;
+    while i < OPCODES.len() {
+        index[OPCODES[i].byte as usize] = i as u8;
+        i += 1;
+    }
+    index
+};
+
+/// The table row of an opcode byte; `None` if it is unassigned on every generation.
+pub fn opcode_info(byte: u8) -> Option<&'static OpcodeInfo> {
+    OPCODES.get(usize::from(INDEX[usize::from(byte)]))
+}
+
+/// Finds an opcode by the manual's name, by the name in operand text, or by hexadecimal byte.
+pub fn parse_opcode(text: &str) -> Option<&'static OpcodeInfo> {
+    let named =
+        OPCODES.iter().find(|o| text.eq_ignore_ascii_case(o.display) || text.eq_ignore_ascii_case(o.name));
+    named.or_else(|| {
+        let digits = text.strip_prefix("0x").unwrap_or(text);
+        if digits.len() == 2 { opcode_info(u8::from_str_radix(digits, 16).ok()?) } else { None }
+    })
+}
+
+impl OpcodeInfo {
+    /// Presence on a generation.
+    pub fn presence_on(&self, generation: Generation) -> Presence {
+        self.presence[generation.index()]
+    }
+
+    /// In the enum of this generation, dormant or not.
+    pub fn exists_on(&self, generation: Generation) -> bool {
+        self.presence_on(generation) != Presence::Absent
+    }
+
+    /// Whether this engine may run it (chapter 03 section 8.3).
+    pub fn legal_on(&self, engine: EngineId) -> bool {
+        self.engines.contains(&engine)
+    }
+
+    /// A pseudo-word: resolved by the loader, unknown to the device (chapter 07 section 9).
+    pub fn is_pseudo(&self) -> bool {
+        (0xC1..=0xDF).contains(&self.byte)
+    }
+
+    /// The operand struct of this word; EXTENDED_INST chooses by byte 12 (chapter 03 section 8.2).
+    pub fn layout(&self, word: &Word, generation: Generation) -> LayoutId {
+        match (self.byte, word.0[12]) {
+            (op::EXTENDED_INST, 2) => LayoutId::EXTENDED_TTA,
+            (op::EXTENDED_INST, 8) => LayoutId::EXTENDED_RDMA_DESC_GEN,
+            (op::EXTENDED_INST, 9) => LayoutId::EXTENDED_RDMA_DESC_START,
+            _ => self.layouts[generation.index()],
+        }
+    }
+}

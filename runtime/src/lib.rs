@@ -1,0 +1,6 @@
+//! NeuronCore microcode: instruction set, machine state and interpreter.
+//!
+//! This crate holds everything that is needed to run programs without generating code. The crate
+//! `seqjit` adds the container, the translator and the command.
+
+pub mod isa;

@@ -1,0 +1,1 @@
+//! Runs NEFF programs on an ordinary CPU.

@@ -1,0 +1,3 @@
+//! The `seqjit` command.
+
+fn main() {}
