@@ -1,1 +1,15 @@
 //! Runs NEFF programs on an ordinary CPU.
+
+mod engine;
+pub mod load;
+pub mod neff;
+mod program;
+
+pub use engine::{
+    Changer, Counters, Deadlock, Engine, Exit, InputError, Options, OutputError, Report, RunError, Schedule,
+    Session, SessionError, Waiting,
+};
+pub use load::{IoTensor, LoadError, WordFinding};
+pub use neff::npy::{self, Tensor};
+pub use program::{OpenError, Program};
+pub use seqjit_runtime as runtime;

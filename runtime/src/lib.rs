@@ -3,4 +3,10 @@
 //! This crate holds everything that is needed to run programs without generating code. The crate
 //! `seqjit` adds the container, the translator and the command.
 
+pub mod act;
+pub mod fpenv;
+pub mod interp;
 pub mod isa;
+pub mod machine;
+pub mod num;
+pub mod sequencer;

@@ -192,7 +192,7 @@ macro_rules! for_each_opcode {
     0x9F ENGINE_NOP                                [Y Y Y Y] [ANY         ] Control             [CTRL_IM] later;
     0xA0 EVENT_SEMAPHORE                           [Y Y Y Y] [ANY         ] Control             [CTRL_ES] run control::nop;
     0xA1 HALT                                      [Y Y Y Y] [ANY         ] Control             [CTRL_NO_A1] run control::halt;
-    0xA2 DRAIN                                     [Y Y Y Y] [ANY         ] Control             [CTRL_NO_A2] run control::drain;
+    0xA2 DRAIN                                     [Y Y Y Y] [ANY         ] Control             [CTRL_NO_A2] run control::nop;
     0xA3 INSTRUCTION_FLUSH                         [Y Y Y Y] [ANY         ] Control             [CTRL_NO_A3] later;
     0xA4 NOP                                       [Y Y Y Y] [ANY         ] Control             [CTRL_NO_A4] run control::nop;
     0xA5 WRITE                                     [Y Y Y Y] [ANY         ] Control             [CTRL_WR] run control::write;
@@ -228,7 +228,7 @@ macro_rules! for_each_opcode {
     0xC9 PSEUDO_READ_VAR_ADDR                      [Y Y Y Y] [ANY         ] Pseudo              [UNKNOWN] refuse "payload layout not recovered";
     0xCA PSEUDO_EMBEDDING_UPDATE                   [Y Y Y Y] [ANY         ] Gather              [PSEUDO_EMBEDDING_UPDATE] later;
     0xCB PSEUDO_SEND_RECV                          [Y Y Y Y] [ANY         ] Collective          [UNKNOWN] refuse "payload layout not recovered";
-    0xCC PSEUDO_BRANCH_LABEL                       [Y Y Y Y] [ANY         ] Pseudo              [PSEUDO_BRANCH_LABEL] run control::nop;
+    0xCC PSEUDO_BRANCH_LABEL                       [Y Y Y Y] [ANY         ] Pseudo              [PSEUDO_BRANCH_LABEL] run control::branch_label;
     0xCD PSEUDO_TENSOR_STORE                       [Y Y Y Y] [ANY         ] Pseudo              [PSEUDO_MEM_2D] later;
     0xCE PSEUDO_TENSOR_LOAD                        [Y Y Y Y] [ANY         ] Pseudo              [PSEUDO_MEM_2D] later;
     0xCF PSEUDO_DMASWAP_QUEUE_SET                  [Y Y Y Y] [ANY         ] Dma                 [UNKNOWN] refuse "payload layout not recovered";

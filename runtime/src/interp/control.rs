@@ -1,0 +1,268 @@
+//! Control words that the sequencer runs by itself (chapter 02 section 8).
+
+use super::{Exec, FaultKind, Flow};
+use crate::isa::field::{Addr8, BranchCmp, BranchMode, DataSrc};
+use crate::isa::layouts::{CTRL_BR, CTRL_ER, CTRL_MV, CTRL_NO_A6, CTRL_OM, CTRL_WR, MEM_2D};
+use crate::isa::{Addr8Form, Decoded, Dtype};
+use crate::machine::bus::BusAccess;
+use crate::machine::{Action, Notification, NotificationKind, Update};
+use crate::sequencer::{note_change, wakes_fragile_wait};
+
+/// NOP, EVENT_SEMAPHORE and words without effect: EVENTS are all that happens (sections 8.1, 8.5).
+pub fn nop(_: &mut Exec<'_>, _: &Decoded) -> Result<Flow, FaultKind> {
+    Ok(Flow::Next)
+}
+
+/// The container's CC: keeps its slot, does nothing, does not count (00 A12, 07-19).
+pub fn branch_label(_: &mut Exec<'_>, _: &Decoded) -> Result<Flow, FaultKind> {
+    Ok(Flow::Skip)
+}
+
+/// HALT (section 8.2): the engine stops behind this word.
+pub fn halt(_: &mut Exec<'_>, _: &Decoded) -> Result<Flow, FaultKind> {
+    Ok(Flow::Halt)
+}
+
+/// SET_ORDERING_MODE (section 8.16): an in-order engine only remembers the mode.
+pub fn set_ordering_mode(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
+    let mode = x.operands::<CTRL_OM>(w)?.mode;
+    x.engine_state().strong_order = mode == 1;
+    Ok(Flow::Next)
+}
+
+/// WRITE (section 8.6): one or two stores of four bytes, both checked before the first.
+pub fn write(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
+    let o = *x.operands::<CTRL_WR>(w)?;
+    let first = plain_address(x, "addr0", o.addr0, o.wr_size0, &[4])?;
+    let second = match o.wr_size1 {
+        0 => None,
+        size => Some(plain_address(x, "addr1", o.addr1, size, &[0, 4])?),
+    };
+    store(x, &first, o.data0);
+    if let Some(second) = second {
+        store(x, &second, o.data1);
+    }
+    Ok(Flow::Next)
+}
+
+fn plain_address(
+    x: &Exec<'_>,
+    field: &'static str,
+    address: u64,
+    size: u8,
+    sizes: &[u8],
+) -> Result<BusAccess, FaultKind> {
+    if !sizes.contains(&size) {
+        let name = if field == "addr0" { "wr_size0" } else { "wr_size1" };
+        return Err(FaultKind::unsupported(name, format!("a write of {size} bytes")));
+    }
+    match Addr8(address).form() {
+        Addr8Form::Immediate(address) => x.machine.bus_access(field, address, size.into()),
+        _ => Err(FaultKind::unsupported(field, "an address form other than immediate")),
+    }
+}
+
+/// One store of the sequencer. A store to a memory-mapped register ends the turn.
+fn store(x: &mut Exec<'_>, access: &BusAccess, value: u64) {
+    x.ends_turn |= access.is_register();
+    if let Some((core, change)) = x.machine.bus_write(access, value) {
+        note_change(x.machine, core, None, x.pc, &change);
+    }
+}
+
+/// NOTIFY (section 8.7): one record in the core's log.
+pub fn notify(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
+    let o = x.operands::<CTRL_NO_A6>(w)?;
+    if o.kind != 1 {
+        return Err(FaultKind::unsupported("kind", format!("notification kind {}", o.kind)));
+    }
+    let (engine, pc) = (Some(x.engine), x.pc);
+    let time = x.engine_state().retired * 1000;
+    let kind = NotificationKind::Explicit(o.hint);
+    x.core().notifications.push(Notification { engine, pc, hint: w.word.0[3] & 0xF, time, kind });
+    Ok(Flow::Next)
+}
+
+/// MOVE (section 8.8): copies 32-bit patterns into registers.
+pub fn mov(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
+    let o = *x.operands::<CTRL_MV>(w)?;
+    let moves = usize::from(o.num_mov);
+    if !(1..=8).contains(&moves) {
+        return Err(FaultKind::illegal("num_mov", moves, "1 to 8"));
+    }
+    let mut values = [0; 8];
+    for k in 0..moves {
+        values[k] = match o.move_source {
+            DataSrc::IMMEDIATE => o.immediate[k],
+            _ => x.register("src_registers", o.src_registers.0[k])?,
+        };
+        x.register("dst_registers", o.dst_registers.0[k])?;
+    }
+    for k in 0..moves {
+        set_register(x, o.dst_registers.0[k], values[k]);
+    }
+    Ok(Flow::Next)
+}
+
+/// Writes a register whose number has been checked.
+fn set_register(x: &mut Exec<'_>, number: u8, value: u32) {
+    let written = x.engine_state().set_register(number, value);
+    debug_assert!(written.is_some(), "the caller checked the register number");
+}
+
+/// COMPARE_BRANCH (section 8.10).
+pub fn compare_branch(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
+    let o = *x.operands::<CTRL_BR>(w)?;
+    if !condition(x, &o)? {
+        return Ok(Flow::Next);
+    }
+    let pair = |x: &Exec<'_>| -> Result<u64, FaultKind> {
+        let low = x.register("target_reg_lo", o.target_reg_lo)?;
+        Ok(u64::from(x.register("target_reg_hi", o.target_reg_hi)?) << 32 | u64::from(low))
+    };
+    Ok(Flow::Jump(match o.target_mode {
+        BranchMode::ABSOLUTE => o.br_immediate,
+        BranchMode::REGISTER => pair(x)?,
+        BranchMode::RELATIVE => x.pc.wrapping_add_signed(i64::from(o.br_immediate as u32 as i32)),
+        BranchMode::RELATIVE_REGISTER if !x.machine.options.strict => x.pc.wrapping_add(pair(x)?),
+        BranchMode::RELATIVE_REGISTER => {
+            return Err(FaultKind::unsupported("target_mode", "mode 4 is not proved; lenient mode executes it"));
+        }
+        mode => return Err(FaultKind::unsupported("target_mode", format!("mode {}", mode.0))),
+    }))
+}
+
+/// Evaluates the compare (decisions 02-8.10a, 02-8.10e).
+fn condition(x: &Exec<'_>, o: &CTRL_BR) -> Result<bool, FaultKind> {
+    if o.cmp_op == BranchCmp::ALWAYS {
+        return Ok(true);
+    }
+    let pinned = [BranchCmp::EQ, BranchCmp::GT].contains(&o.cmp_op);
+    if BranchCmp::TABLE.name_of(o.cmp_op.0).is_none() || (x.machine.options.strict && !pinned) {
+        return Err(FaultKind::unsupported("cmp_op", format!("compare code 0x{:02x} is not pinned", o.cmp_op.0)));
+    }
+    let a = x.register("cmp_reg0", o.cmp_reg0)?;
+    let b = if o.cmp_op.0 & 0x80 != 0 { x.register("cmp_reg1", o.cmp_reg1)? } else { o.cmp_immediate };
+    let ordering = match o.dtype {
+        Dtype::INT32 => Some((a as i32).cmp(&(b as i32))),
+        Dtype::UINT32 => Some(a.cmp(&b)),
+        Dtype::FP32 => f32::from_bits(a).partial_cmp(&f32::from_bits(b)),
+        other => return Err(FaultKind::illegal("dtype", other.text(), "int32, uint32 or fp32")),
+    };
+    // Unordered operands satisfy NE only.
+    Ok(match BranchCmp(o.cmp_op.0 & 0x7F) {
+        BranchCmp::LT => ordering.is_some_and(|c| c.is_lt()),
+        BranchCmp::LE => ordering.is_some_and(|c| c.is_le()),
+        BranchCmp::EQ => ordering.is_some_and(|c| c.is_eq()),
+        BranchCmp::NE => !ordering.is_some_and(|c| c.is_eq()),
+        BranchCmp::GE => ordering.is_some_and(|c| c.is_ge()),
+        _ => ordering.is_some_and(|c| c.is_gt()),
+    })
+}
+
+/// The element addresses of a MEM_2D word, all checked, in the order of its data slots (section 8.11).
+fn mem_2d(x: &Exec<'_>, o: &MEM_2D) -> Result<Vec<BusAccess>, FaultKind> {
+    let size = match o.dtype {
+        Dtype::UINT8 | Dtype::INT8 | Dtype::UINT16 | Dtype::INT16 => o.dtype.bytes(),
+        Dtype::UINT32 | Dtype::INT32 | Dtype::FP32 | Dtype::UINT64 => o.dtype.bytes(),
+        other => return Err(FaultKind::illegal("dtype", other.text(), "an integer up to 32 bits, fp32 or uint64")),
+    };
+    let [n0, n1] = o.num_elem;
+    if !(1..=32).contains(&n0) || !(1..=32).contains(&n1) || u32::from(n0) * u32::from(n1) > 32 {
+        return Err(FaultKind::illegal("num_elem", format!("{n0}x{n1}"), "1 to 32 elements in all"));
+    }
+    let start = match o.start_addr.form() {
+        Addr8Form::Immediate(address) => address,
+        Addr8Form::Registers { lo, hi } => {
+            let low = x.register("start_addr", lo)?;
+            u64::from(x.register("start_addr", hi)?) << 32 | u64::from(low)
+        }
+        Addr8Form::Table { .. } | Addr8Form::Variable { .. } => {
+            return Err(FaultKind::unsupported("start_addr", "a table or variable address in this word"));
+        }
+        Addr8Form::Unsupported(why) => return Err(FaultKind::unsupported("start_addr", why)),
+    };
+    let at = |i0: u8, i1: u8| {
+        let elements = i64::from(i0) * i64::from(o.step_elem[0]) + i64::from(i1) * i64::from(o.step_elem[1]);
+        start.wrapping_add_signed(elements * size as i64)
+    };
+    let addresses: Vec<u64> = (0..n1).flat_map(|i1| (0..n0).map(move |i0| (i0, i1))).map(|(i, j)| at(i, j)).collect();
+    let region = |a: u64| a >> 24;
+    if x.machine.options.strict && addresses.iter().any(|a| region(*a) != region(addresses[0])) {
+        return Err(FaultKind::illegal("step_elem", "a span across 16 MiB", "one aligned 16 MiB region"));
+    }
+    addresses.into_iter().map(|a| x.machine.bus_access("start_addr", a, size)).collect()
+}
+
+/// TENSOR_LOAD (section 8.11): memory to registers, extended by the dtype's sign.
+pub fn tensor_load(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
+    let o = *x.operands::<MEM_2D>(w)?;
+    let accesses = mem_2d(x, &o)?;
+    for (access, register) in accesses.iter().zip(o.data) {
+        x.register("data", register)?;
+        if x.machine.bus_unwritten(access) {
+            return Err(FaultKind::Uninitialised {
+                field: "start_addr",
+                address: super::Address::Soc(o.start_addr.0),
+            });
+        }
+    }
+    let values: Vec<u64> = accesses.iter().map(|a| x.machine.bus_read(a)).collect();
+    for (value, register) in values.into_iter().zip(o.data) {
+        let low = match o.dtype {
+            Dtype::INT8 => i32::from(value as i8) as u32,
+            Dtype::INT16 => i32::from(value as i16) as u32,
+            _ => value as u32,
+        };
+        set_register(x, register, low);
+        if o.dtype == Dtype::UINT64 {
+            set_register(x, register + 1, (value >> 32) as u32);
+        }
+    }
+    Ok(Flow::Next)
+}
+
+/// TENSOR_STORE (section 8.12): registers or packed immediates to memory, truncated to the dtype.
+pub fn tensor_store(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
+    let o = *x.operands::<MEM_2D>(w)?;
+    let accesses = mem_2d(x, &o)?;
+    let size = o.dtype.bytes();
+    let mut values = Vec::with_capacity(accesses.len());
+    for k in 0..accesses.len() {
+        values.push(match o.src_datasrc {
+            DataSrc::IMMEDIATE => {
+                let slot = o.data.get(k * size..(k + 1) * size).ok_or_else(|| {
+                    FaultKind::illegal("num_elem", accesses.len(), format!("at most {}", 32 / size))
+                })?;
+                slot.iter().rev().fold(0, |v, b| v << 8 | u64::from(*b))
+            }
+            _ => {
+                let low = u64::from(x.register("data", o.data[k])?);
+                let wide = o.dtype == Dtype::UINT64;
+                low | if wide { u64::from(x.register("data", o.data[k] + 1)?) << 32 } else { 0 }
+            }
+        });
+    }
+    for (access, value) in accesses.iter().zip(values) {
+        store(x, access, value);
+    }
+    Ok(Flow::Next)
+}
+
+/// EVENT_SEMAPHORE_RANGE_CLEAR (section 8.15): each semaphore := 0, ascending.
+pub fn range_clear(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
+    let o = *x.operands::<CTRL_ER>(w)?;
+    if o.mode != 1 {
+        return Err(FaultKind::unsupported("mode", format!("range clear mode {}", o.mode)));
+    }
+    if o.first > o.last {
+        return Err(FaultKind::illegal("first", o.first, format!("at most last = {}", o.last)));
+    }
+    for index in o.first..=o.last {
+        let change = x.core().sync.apply(&Update { action: Action::Write, index, value: 0 });
+        let (core, engine, pc) = (x.core, x.engine, x.pc);
+        note_change(x.machine, core, Some(engine), pc, &change);
+        x.ends_turn |= wakes_fragile_wait(&x.machine.cores[core], engine, &change);
+    }
+    Ok(Flow::Next)
+}

@@ -1,0 +1,57 @@
+//! COPY, CAST and RECIPROCAL (chapter 04 section 6.5, chapter 05 section 6.2).
+
+use super::lanes::for_each_stretch;
+use super::{Access, Exec, FaultKind, Flow, Walk};
+use crate::isa::layouts::S4D4_TR;
+use crate::isa::{Decoded, Dtype, EngineId, Generation};
+use crate::num;
+
+/// COPY: raw bits. On SUNDA's ACT 32-bit integers go through fp32 (decision 04-Q7).
+pub fn copy(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
+    let o = *x.operands::<S4D4_TR>(w)?;
+    let integer = matches!(o.in_dtype, Dtype::INT32 | Dtype::UINT32);
+    if x.machine.generation == Generation::Sunda && x.engine == EngineId::Act && integer {
+        return convert(x, &o, |_| {});
+    }
+    move_bits(x, &o)
+}
+
+/// CAST: through fp32; equal datatypes move raw bits.
+pub fn cast(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
+    let o = *x.operands::<S4D4_TR>(w)?;
+    if o.in_dtype == o.out_dtype { move_bits(x, &o) } else { convert(x, &o, |_| {}) }
+}
+
+/// RECIPROCAL: 1/x, correctly rounded in fp32.
+pub fn reciprocal(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
+    let o = *x.operands::<S4D4_TR>(w)?;
+    convert(x, &o, |values| values.iter_mut().for_each(|v| *v = 1.0 / *v))
+}
+
+fn operands(x: &Exec<'_>, o: &S4D4_TR) -> Result<(Walk, Walk), FaultKind> {
+    let lanes = o.num_active_channels;
+    let src = x.tensor("src", &o.src, o.in_dtype, lanes, Access::Read)?;
+    let dst = x.tensor("dst", &o.dst, o.out_dtype, lanes, Access::Write)?;
+    Ok((src, dst))
+}
+
+fn move_bits(x: &mut Exec<'_>, o: &S4D4_TR) -> Result<Flow, FaultKind> {
+    let (src, dst) = operands(x, o)?;
+    for_each_stretch(x.core(), &[src], &dst, o.num_active_channels.into(), |_, sources, out| {
+        out.copy_from_slice(&sources[0]);
+    });
+    Ok(Flow::Next)
+}
+
+fn convert(x: &mut Exec<'_>, o: &S4D4_TR, change: impl Fn(&mut [f32])) -> Result<Flow, FaultKind> {
+    let (src, dst) = operands(x, o)?;
+    let fp8 = x.core().spec.fp8;
+    let mut values = Vec::new();
+    for_each_stretch(x.core(), &[src], &dst, o.num_active_channels.into(), |_, sources, out| {
+        values.resize(out.len() / o.out_dtype.bytes(), 0.0);
+        num::unpack(&sources[0], o.in_dtype, fp8, &mut values);
+        change(&mut values);
+        num::pack(&values, o.out_dtype, fp8, out);
+    });
+    Ok(Flow::Next)
+}

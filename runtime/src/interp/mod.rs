@@ -1,0 +1,92 @@
+//! The interpreter: it defines what every word does (design section 3 rule 1). One file an opcode
+//! family; [`HANDLERS`] is derived from the opcode table.
+
+pub mod activation;
+pub mod control;
+pub mod copy;
+pub mod dma;
+mod exec;
+mod fault;
+pub mod fill;
+pub mod lanes;
+pub mod pe;
+pub mod select;
+pub mod tensor_reduce;
+pub mod tensor_scalar;
+pub mod tensor_tensor;
+pub mod transfer;
+mod walk;
+
+pub use exec::{Access, Exec, LaneScalar};
+pub use fault::{Address, Fault, FaultKind};
+pub use walk::{Cursor, MAX_ELEMENTS, Walk};
+
+use std::sync::Arc;
+
+use crate::isa::check::{Finding, Severity};
+use crate::isa::{DecodeError, Decoded, Generation, Word, decode};
+
+/// What the sequencer does after a word.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Flow {
+    /// Go on behind it.
+    Next,
+    /// Go on behind it; the word is not counted as retired (container CC).
+    Skip,
+    /// Go on at an address.
+    Jump(u64),
+    /// Stop the engine.
+    Halt,
+}
+
+/// An interpreter function: executes the body of a word whose waits are satisfied. It checks everything
+/// that can fail before its first effect.
+pub type Handler = fn(&mut Exec<'_>, &Decoded) -> Result<Flow, FaultKind>;
+
+macro_rules! handler_table {
+    (@entry $table:ident $byte:literal run $module:ident $function:ident) => {
+        $table[$byte] = Some($module::$function as Handler);
+    };
+    (@entry $table:ident $byte:literal $kind:ident) => {};
+    ($($byte:literal $name:ident $(as $display:ident)? [$s:tt $c:tt $m:tt $v:tt] $engines:tt $family:ident
+       $layouts:tt $kind:ident $($detail:literal)? $($module:ident :: $function:ident)?;)*) => {
+        /// The interpreter function of every opcode byte that has one.
+        pub static HANDLERS: [Option<Handler>; 256] = {
+            let mut table: [Option<Handler>; 256] = [None; 256];
+            $(handler_table!(@entry table $byte $kind $($module $function)?);)*
+            table
+        };
+    };
+}
+crate::for_each_opcode!(handler_table);
+
+/// A word of a stream, decoded once.
+#[derive(Clone, Debug)]
+pub struct Instruction {
+    /// The bytes.
+    pub word: Word,
+    /// Operands, or why they cannot be read: a stream may hold such a word as long as nothing runs it.
+    pub body: Result<Decoded, DecodeError>,
+    /// Its interpreter function.
+    pub handler: Option<Handler>,
+    /// Set where the word violates a rule and its program was loaded without validation: running it
+    /// faults with this.
+    pub refused: Option<Arc<FaultKind>>,
+}
+
+impl Instruction {
+    /// Decodes a word for a generation.
+    pub fn new(word: Word, generation: Generation) -> Self {
+        let handler = HANDLERS[usize::from(word.opcode())];
+        Instruction { word, body: decode(&word, generation), handler, refused: None }
+    }
+
+    /// Makes running the word fault with what a check found.
+    pub fn refuse(&mut self, finding: &Finding) {
+        let Finding { field, found, expected, .. } = finding;
+        self.refused = Some(Arc::new(match finding.severity {
+            Severity::Unsupported => FaultKind::unsupported(field, format!("{found}; {expected}")),
+            _ => FaultKind::illegal(field, found, expected.clone()),
+        }));
+    }
+}

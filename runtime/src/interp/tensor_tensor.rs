@@ -1,0 +1,111 @@
+//! Two tensors, one result (chapter 04 section 3).
+
+use super::lanes::for_each_stretch;
+use super::{Access, Exec, FaultKind, Flow, Walk};
+use crate::isa::layouts::S3S3D3_TT;
+use crate::isa::{AluOp, AluSet, Decoded, Dtype, EngineId, Generation};
+use crate::num::{self, Rhs};
+
+/// TENSOR_TENSOR_ARITH_OP (section 3.1): dst[k] = cast(op(src0[k], src1[k])).
+pub fn arith(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
+    let o = *x.operands::<S3S3D3_TT>(w)?;
+    let dtypes = [o.in0_in1_dtype.low(), o.in0_in1_dtype.high(), o.out_dtype];
+    let lanes = o.num_active_channels;
+    let src0 = x.tensor("src0", &o.src0, dtypes[0], lanes, Access::Read)?;
+    let src1 = x.tensor("src1", &o.src1, dtypes[1], lanes, Access::Read)?;
+    let dst = x.tensor("dst", &o.dst, dtypes[2], lanes, Access::Write)?;
+    let operation = Operation { op: o.op, dtypes, sources: [src0, src1], dst, lanes: lanes.into() };
+    match integer_operator(o.op, dtypes, x.engine) {
+        Some(op) => operation.integer(x, op)?,
+        None => operation.float(x)?,
+    }
+    Ok(Flow::Next)
+}
+
+/// The integer operator that a word computes with, if it is of class INT (chapter 03 section 7.4,
+/// decision 04-C3).
+fn integer_operator(op: AluOp, dtypes: [Dtype; 3], engine: EngineId) -> Option<AluOp> {
+    let all = |f: fn(&Dtype) -> bool| dtypes.iter().all(f);
+    let native = engine == EngineId::Pool && all(|d| matches!(*d, Dtype::INT32 | Dtype::UINT32));
+    match op {
+        AluOp::ADD if native => Some(AluOp::ADD_INT),
+        AluOp::SUBTRACT if native => Some(AluOp::SUBTRACT_INT),
+        AluOp::MULT if native => Some(AluOp::MULT_INT),
+        AluOp::MOD => all(|d| d.is_integer()).then_some(op),
+        // Membership, not presence on a generation, decides the class.
+        _ => op.in_set(AluSet::IS, Generation::Maverick).then_some(op),
+    }
+}
+
+/// A two-tensor word whose checks have passed.
+struct Operation {
+    op: AluOp,
+    dtypes: [Dtype; 3],
+    sources: [Walk; 2],
+    dst: Walk,
+    lanes: usize,
+}
+
+impl Operation {
+    fn float(&self, x: &mut Exec<'_>) -> Result<(), FaultKind> {
+        let fp8 = x.core().spec.fp8;
+        let [from0, from1, to] = self.dtypes;
+        // An operator without meaning here must show before the first effect.
+        num::eval_f32(self.op, 0.0, 0.0).map_err(unsupported)?;
+        let (mut a, mut b, mut out) = (Vec::new(), Vec::new(), Vec::new());
+        for_each_stretch(x.core(), &self.sources, &self.dst, self.lanes, |_, sources, result| {
+            let n = result.len() / to.bytes();
+            for row in [&mut a, &mut b, &mut out] {
+                row.resize(n, 0.0);
+            }
+            num::unpack(&sources[0], from0, fp8, &mut a);
+            num::unpack(&sources[1], from1, fp8, &mut b);
+            let done = num::map2(self.op, &a, Rhs::Row(&b), false, &mut out);
+            debug_assert!(done.is_ok(), "the operator was tried above");
+            num::pack(&out, to, fp8, result);
+        });
+        Ok(())
+    }
+
+    fn integer(&self, x: &mut Exec<'_>, op: AluOp) -> Result<(), FaultKind> {
+        let [from0, from1, to] = self.dtypes;
+        let compute = compute_dtype(from0);
+        num::eval_int(op, 0, 1, compute).map_err(unsupported)?;
+        let (mut a, mut b, mut out) = (Vec::new(), Vec::new(), Vec::new());
+        let mut divided_by_zero = false;
+        for_each_stretch(x.core(), &self.sources, &self.dst, self.lanes, |_, sources, result| {
+            let n = result.len() / to.bytes();
+            for row in [&mut a, &mut b, &mut out] {
+                row.resize(n, 0);
+            }
+            num::unpack_int(&sources[0], from0, &mut a);
+            num::unpack_int(&sources[1], from1, &mut b);
+            divided_by_zero |= num::map2_int(op, &a, Rhs::Row(&b), compute, false, &mut out).unwrap_or(false);
+            num::pack_int(&out, to, result);
+        });
+        if divided_by_zero {
+            warn_division(x);
+        }
+        Ok(())
+    }
+}
+
+/// The datatype at whose width an integer operator computes: 32 or 64 bits, signed as the operands.
+pub(super) fn compute_dtype(operand: Dtype) -> Dtype {
+    match (operand.is_64bit(), operand.is_signed()) {
+        (true, _) => operand,
+        (false, true) => Dtype::INT32,
+        (false, false) => Dtype::UINT32,
+    }
+}
+
+/// Integer division by zero on tensors gives 0 and one sticky warning (decision 03-E18).
+pub(super) fn warn_division(x: &mut Exec<'_>) {
+    let (core, engine) = (x.core, x.engine);
+    x.machine.warn(format!("core {core} {engine}: integer division by zero on a tensor gave 0"));
+}
+
+/// An operator that the number library does not define.
+pub(super) fn unsupported(e: num::UnsupportedOp) -> FaultKind {
+    FaultKind::unsupported("op", e.to_string())
+}

@@ -1,0 +1,156 @@
+//! Accesses by SoC address from the sequencer: WRITE, TENSOR_LOAD, TENSOR_STORE (chapter 02 sections 4
+//! and 8).
+
+use super::soc::{SyncWindow, Target};
+use super::{Action, Machine, SyncChange, Update};
+use crate::interp::{Address, FaultKind};
+use crate::isa::{PSUM_PITCH, Space};
+
+/// An access that has been checked and can no longer fail.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct BusAccess {
+    target: Target,
+    bytes: usize,
+}
+
+impl BusAccess {
+    /// Whether it reaches a memory-mapped register rather than memory.
+    pub fn is_register(&self) -> bool {
+        !matches!(self.target, Target::Dram { .. } | Target::Sbuf { .. } | Target::Psum { .. })
+    }
+}
+
+impl Machine {
+    /// Checks an access of `bytes` bytes, at most 8, aligned to its own size.
+    pub fn bus_access(&self, field: &'static str, address: u64, bytes: usize) -> Result<BusAccess, FaultKind> {
+        let fault = |reason: String| FaultKind::Memory { field, address: Address::Soc(address), reason };
+        if address % bytes as u64 != 0 {
+            return Err(fault(format!("not a multiple of {bytes}")));
+        }
+        let target = self.route(address).ok_or_else(|| fault("nothing is mapped there".into()))?;
+        match target {
+            Target::Dram { buffer, offset } => {
+                let size = self.dram.buffer(buffer).spec.size;
+                if offset + bytes > size {
+                    return Err(fault(format!("passes the end of '{}'", self.dram.buffer(buffer).spec.name)));
+                }
+            }
+            Target::Sbuf { core, offset } => self.check_on_chip(core, Space::Sbuf, offset, bytes).map_err(fault)?,
+            Target::Psum { core, offset } => self.check_on_chip(core, Space::Psum, offset, bytes).map_err(fault)?,
+            Target::Sync { .. } | Target::SyncReserved if bytes != 4 => {
+                return Err(fault(format!("{bytes} bytes wide; a semaphore window takes 4")));
+            }
+            Target::Csr { .. } => {
+                return Err(FaultKind::unsupported(field, "control registers of an engine"));
+            }
+            _ => {}
+        }
+        Ok(BusAccess { target, bytes })
+    }
+
+    /// Splits a linear on-chip offset as DMA sees it into partition and byte.
+    pub fn split_linear(&self, space: Space, offset: u64) -> (usize, usize) {
+        let pitch = match space {
+            Space::Sbuf => u64::from(self.generation.geometry().sbuf_pitch),
+            Space::Psum => u64::from(PSUM_PITCH),
+        };
+        ((offset / pitch) as usize, (offset % pitch) as usize)
+    }
+
+    /// Whether a run of bytes at a linear offset lies in the active bytes of one partition.
+    pub fn check_on_chip(&self, core: usize, space: Space, offset: u64, bytes: usize) -> Result<(), String> {
+        let (partition, byte) = self.split_linear(space, offset);
+        let memory = self.cores[core].memory(space);
+        if partition >= crate::isa::PARTITIONS || byte + bytes > memory.active() {
+            return Err(format!(
+                "bytes 0x{byte:x} to 0x{:x} of partition {partition} pass the {} active bytes of {space}",
+                byte + bytes - 1,
+                memory.active()
+            ));
+        }
+        Ok(())
+    }
+
+    /// Reads; little-endian, zero-extended. Semaphore windows other than READ give 0 (00 A14).
+    pub fn bus_read(&self, access: &BusAccess) -> u64 {
+        let mut raw = [0; 8];
+        let bytes = access.bytes;
+        match access.target {
+            Target::Dram { buffer, offset } => {
+                raw[..bytes].copy_from_slice(&self.dram.buffer(buffer).bytes()[offset..offset + bytes]);
+            }
+            Target::Sbuf { core, offset } => raw[..bytes].copy_from_slice(self.linear(core, Space::Sbuf, offset, bytes)),
+            Target::Psum { core, offset } => raw[..bytes].copy_from_slice(self.linear(core, Space::Psum, offset, bytes)),
+            Target::Sync { core, window, index } => {
+                let sync = &self.cores[core].sync;
+                let value = match window {
+                    SyncWindow::Event => sync.events[usize::from(index)].into(),
+                    SyncWindow::Read => sync.semaphores[usize::from(index)],
+                    _ => 0,
+                };
+                raw[..4].copy_from_slice(&value.to_le_bytes());
+            }
+            Target::SyncReserved | Target::Csr { .. } => {}
+        }
+        u64::from_le_bytes(raw)
+    }
+
+    fn linear(&self, core: usize, space: Space, offset: u64, bytes: usize) -> &[u8] {
+        let (partition, byte) = self.split_linear(space, offset);
+        &self.cores[core].memory(space).partition(partition)[byte..byte + bytes]
+    }
+
+    /// The first byte of a checked read that nothing has written, in check mode.
+    pub fn bus_unwritten(&self, access: &BusAccess) -> bool {
+        match access.target {
+            Target::Dram { buffer, offset } => {
+                self.dram.buffer(buffer).first_unwritten(offset, access.bytes).is_some()
+            }
+            Target::Sbuf { core, offset } => self.linear_unwritten(core, Space::Sbuf, offset, access.bytes),
+            Target::Psum { core, offset } => self.linear_unwritten(core, Space::Psum, offset, access.bytes),
+            _ => false,
+        }
+    }
+
+    fn linear_unwritten(&self, core: usize, space: Space, offset: u64, bytes: usize) -> bool {
+        let (partition, byte) = self.split_linear(space, offset);
+        self.cores[core].memory(space).first_unwritten(partition, byte, bytes).is_some()
+    }
+
+    /// Writes the low bytes of `value`. Returns the core whose semaphore or event changed, and how.
+    pub fn bus_write(&mut self, access: &BusAccess, value: u64) -> Option<(usize, SyncChange)> {
+        let raw = value.to_le_bytes();
+        let data = &raw[..access.bytes];
+        match access.target {
+            Target::Dram { buffer, offset } => self.dram.buffer_mut(buffer).write(offset, data),
+            Target::Sbuf { core, offset } => self.write_linear(core, Space::Sbuf, offset, data),
+            Target::Psum { core, offset } => self.write_linear(core, Space::Psum, offset, data),
+            Target::Sync { core, window, index } => return self.write_sync(core, window, index, value as u32),
+            Target::SyncReserved | Target::Csr { .. } => {}
+        }
+        None
+    }
+
+    /// Writes a run of bytes at a linear on-chip offset that has been checked.
+    pub fn write_linear(&mut self, core: usize, space: Space, offset: u64, data: &[u8]) {
+        let (partition, byte) = self.split_linear(space, offset);
+        let memory = self.cores[core].memory_mut(space);
+        memory.partition_mut(partition)[byte..byte + data.len()].copy_from_slice(data);
+        memory.note_written(partition, byte, data.len());
+    }
+
+    fn write_sync(&mut self, core: usize, window: SyncWindow, index: u8, value: u32) -> Option<(usize, SyncChange)> {
+        let action = match window {
+            SyncWindow::Event if value & 1 == 1 => Action::SetEvent,
+            SyncWindow::Event => Action::ClearEvent,
+            SyncWindow::Set => Action::Write,
+            SyncWindow::Increment => Action::Add,
+            SyncWindow::Decrement => Action::Subtract,
+            SyncWindow::Read => {
+                self.warn(format!("core {core}: a write to the read window of semaphore {index} does nothing"));
+                return None;
+            }
+        };
+        Some((core, self.cores[core].sync.apply(&Update { action, index, value })))
+    }
+}

@@ -1,0 +1,188 @@
+//! One NeuronCore: five engines, their memories and hidden state.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use super::dma::{Queue, QueueSpec};
+use super::engine::Engine;
+use super::memory::Partitions;
+use super::notify::Notification;
+use super::sync::SyncUnit;
+use crate::interp::Instruction;
+use crate::interp::pe::MAX_LANES;
+use crate::isa::{Dtype, EngineId, Generation, PARTITIONS, Space};
+
+/// The words of one engine, decoded once.
+#[derive(Clone, Debug, Default)]
+pub struct Stream {
+    /// Address of word 0: 0 for a container, the device address for a device image.
+    pub base: u64,
+    /// Words in order.
+    pub words: Arc<[Instruction]>,
+    /// Running off the end is the graceful end of a container stream, else a fetch fault
+    /// (chapter 01 section 6.5).
+    pub ends_gracefully: bool,
+}
+
+/// A core before a machine exists.
+#[derive(Clone, Debug)]
+pub struct CoreSpec {
+    /// Name of the graph.
+    pub name: String,
+    /// Streams in engine order.
+    pub streams: [Stream; 5],
+    /// Queues in the order of their names, which is the order of their turns.
+    pub queues: Vec<Arc<QueueSpec>>,
+    /// SoC address of each variable, by variable id; `None` for kinds that have none.
+    pub variables: Vec<Option<u64>>,
+    /// SoC address of the DGE address table, whose entries are 64-bit SoC addresses; initial value of
+    /// R131:R130 of every engine (chapter 07 section 12.1).
+    pub table_base: u64,
+    /// FP8_EXP4 flavour (decision 03-E10).
+    pub fp8: crate::num::Fp8,
+    /// Activation table sets, in the order that ACTIVATION_TABLE_LOAD counts.
+    pub table_sets: Vec<Arc<crate::act::TableSet>>,
+}
+
+/// The PE's stationary operand (chapter 05 section 1.1).
+#[derive(Clone, Debug)]
+pub struct PeState {
+    /// Values as the array multiplies them, at [`PeState::cell`].
+    pub weights: Vec<f32>,
+    /// The elements as loaded, zero-extended; transpose mode passes these bits.
+    pub raw: Vec<u32>,
+    /// Sparsity tags, four bits each.
+    pub tags: Vec<u8>,
+    /// Input dtype of the last LDWEIGHTS; INVALID before the first.
+    pub dtype: Dtype,
+    /// Contraction elements per row of the last LDWEIGHTS.
+    pub lanes: usize,
+    /// The last LDWEIGHTS carried the transpose flag.
+    pub transpose: bool,
+}
+
+impl Default for PeState {
+    fn default() -> Self {
+        let cells = MAX_LANES * PARTITIONS * PARTITIONS;
+        PeState {
+            weights: vec![0.0; cells],
+            raw: vec![0; cells],
+            tags: vec![0; cells],
+            dtype: Dtype::INVALID,
+            lanes: 1,
+            transpose: false,
+        }
+    }
+}
+
+impl PeState {
+    /// Index of contraction lane `j` of a row and a column.
+    pub fn cell(j: usize, row: usize, column: usize) -> usize {
+        (j * PARTITIONS + row) * PARTITIONS + column
+    }
+}
+
+fn new_engines(spec: &CoreSpec) -> [Engine; 5] {
+    EngineId::ALL.map(|id| Engine::new(id, spec.streams[id.index()].base, spec.table_base))
+}
+
+fn new_queues(spec: &CoreSpec) -> Vec<Queue> {
+    spec.queues
+        .iter()
+        .map(|spec| Queue {
+            spec: spec.clone(),
+            pending: VecDeque::new(),
+            next_in_ring: 0,
+            completed: 0,
+            bytes: (0, 0),
+        })
+        .collect()
+}
+
+/// ACT state (chapter 05 section 1.1).
+#[derive(Clone, Debug)]
+pub struct ActState {
+    /// One accumulator a partition.
+    pub accumulator: [f32; PARTITIONS],
+    /// Index into [`CoreSpec::table_sets`] of the resident set.
+    pub resident: Option<usize>,
+}
+
+/// DVE state (chapter 05 section 1.1).
+#[derive(Clone, Debug)]
+pub struct DveState {
+    /// One reduce accumulator a partition.
+    pub accumulator: [f32; PARTITIONS],
+}
+
+/// One core.
+#[derive(Clone, Debug)]
+pub struct Core {
+    /// What it was made from.
+    pub spec: Arc<CoreSpec>,
+    /// State buffer.
+    pub sbuf: Partitions,
+    /// Matmul results.
+    pub psum: Partitions,
+    /// Events and semaphores.
+    pub sync: SyncUnit,
+    /// Engines in index order.
+    pub engines: [Engine; 5],
+    /// DMA queues, ascending by name.
+    pub queues: Vec<Queue>,
+    /// PE array.
+    pub pe: PeState,
+    /// ACT.
+    pub act: ActState,
+    /// DVE.
+    pub dve: DveState,
+    /// Ordered log of notification records.
+    pub notifications: Vec<Notification>,
+}
+
+impl Core {
+    /// A core in its reset state. With `track`, memories remember what was written.
+    pub fn new(spec: Arc<CoreSpec>, generation: Generation, track: bool) -> Self {
+        Core {
+            sbuf: Partitions::new(Space::Sbuf, generation, track),
+            psum: Partitions::new(Space::Psum, generation, track),
+            sync: SyncUnit::default(),
+            engines: new_engines(&spec),
+            queues: new_queues(&spec),
+            pe: PeState::default(),
+            act: ActState { accumulator: [0.0; PARTITIONS], resident: None },
+            dve: DveState { accumulator: [0.0; PARTITIONS] },
+            notifications: Vec::new(),
+            spec,
+        }
+    }
+
+    /// Everything but the memories as at the start of a run: engines at their first word, semaphores and
+    /// registers zero, queues empty, hidden state at its reset values (chapter 07 section 12.1).
+    pub fn restart(&mut self) {
+        let spec = self.spec.clone();
+        self.engines = new_engines(&spec);
+        self.queues = new_queues(&spec);
+        self.sync = SyncUnit::default();
+        self.pe = PeState::default();
+        self.act = ActState { accumulator: [0.0; PARTITIONS], resident: None };
+        self.dve = DveState { accumulator: [0.0; PARTITIONS] };
+        self.notifications.clear();
+    }
+
+    /// SBUF or PSUM.
+    pub fn memory(&self, space: Space) -> &Partitions {
+        match space {
+            Space::Sbuf => &self.sbuf,
+            Space::Psum => &self.psum,
+        }
+    }
+
+    /// SBUF or PSUM, for writing.
+    pub fn memory_mut(&mut self, space: Space) -> &mut Partitions {
+        match space {
+            Space::Sbuf => &mut self.sbuf,
+            Space::Psum => &mut self.psum,
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! Device memory: one buffer a variable, each at its own SoC address (chapter 07 section 10, C7-21).
+
+use std::sync::Arc;
+
+use super::written::Written;
+
+/// First address of the emulated HBM.
+pub const HBM_BASE: u64 = 0x10_0000_0000;
+/// Unmapped bytes between two buffers.
+pub const HBM_GAP: u64 = 0x1_0000;
+/// Alignment of a buffer unless its variable asks for more.
+pub const HBM_ALIGN: u64 = 0x1000;
+
+/// What a buffer holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BufferRole {
+    /// Set by the host before a run.
+    Input,
+    /// Read by the host after a run.
+    Output,
+    /// Constant from the container.
+    Constant,
+    /// Scratch of the program.
+    Scratch,
+    /// Table of addresses.
+    Table,
+}
+
+/// A buffer of device memory before a machine exists.
+#[derive(Clone, Debug)]
+pub struct BufferSpec {
+    /// Name shown in errors: the variable, with its graph where it is private to one.
+    pub name: String,
+    /// SoC address of byte 0.
+    pub address: u64,
+    /// Bytes.
+    pub size: usize,
+    /// Role.
+    pub role: BufferRole,
+    /// Contents at creation; zero where `None`.
+    pub initial: Option<Arc<[u8]>>,
+}
+
+/// A buffer of device memory.
+#[derive(Clone, Debug)]
+pub struct Buffer {
+    /// What it was made from.
+    pub spec: BufferSpec,
+    bytes: Vec<u8>,
+    written: Option<Written>,
+}
+
+impl Buffer {
+    /// All bytes.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// All bytes, for writing; every one counts as written.
+    pub fn overwrite(&mut self) -> &mut [u8] {
+        self.note_written(0, self.bytes.len());
+        &mut self.bytes
+    }
+
+    /// Writes a run. Panics if it does not lie in the buffer.
+    pub fn write(&mut self, offset: usize, data: &[u8]) {
+        self.bytes[offset..offset + data.len()].copy_from_slice(data);
+        self.note_written(offset, data.len());
+    }
+
+    /// Treats every byte as not written by the program.
+    pub fn forget_written(&mut self) {
+        if let Some(written) = &mut self.written {
+            written.clear();
+        }
+    }
+
+    fn note_written(&mut self, offset: usize, len: usize) {
+        if let Some(written) = &mut self.written {
+            written.mark(offset, len);
+        }
+    }
+
+    /// The first byte of a run that was never written; `None` also where writes are not tracked.
+    pub fn first_unwritten(&self, offset: usize, len: usize) -> Option<usize> {
+        self.written.as_ref()?.first_gap(offset, len)
+    }
+}
+
+/// All buffers, ascending by address.
+#[derive(Clone, Debug)]
+pub struct Dram {
+    buffers: Vec<Buffer>,
+}
+
+/// Number of a buffer in [`Dram`].
+pub type BufferId = usize;
+
+impl Dram {
+    /// Memory for these buffers, which must not overlap and must ascend by address. Outputs always track
+    /// what was written; with `track` every buffer does.
+    pub fn new(specs: &[BufferSpec], track: bool) -> Self {
+        let mut dram = Dram {
+            buffers: specs
+                .iter()
+                .map(|spec| Buffer {
+                    bytes: Vec::new(),
+                    written: (track || spec.role == BufferRole::Output).then(|| Written::new(spec.size)),
+                    spec: spec.clone(),
+                })
+                .collect(),
+        };
+        dram.reset(0);
+        dram
+    }
+
+    /// Contents as at creation: constants, and `fill` everywhere else.
+    pub fn reset(&mut self, fill: u8) {
+        for buffer in &mut self.buffers {
+            if let Some(written) = &mut buffer.written {
+                written.clear();
+            }
+            let size = buffer.spec.size;
+            match buffer.spec.initial.clone() {
+                Some(data) => {
+                    buffer.bytes = data.to_vec();
+                    buffer.bytes.resize(size, 0);
+                    buffer.note_written(0, data.len());
+                }
+                // Fresh zeroed memory costs nothing until it is touched.
+                None if fill == 0 => buffer.bytes = vec![0; size],
+                None => {
+                    buffer.bytes.clear();
+                    buffer.bytes.resize(size, fill);
+                }
+            }
+        }
+    }
+
+    /// All buffers.
+    pub fn buffers(&self) -> &[Buffer] {
+        &self.buffers
+    }
+
+    /// One buffer. Panics if there is none with this number.
+    pub fn buffer(&self, id: BufferId) -> &Buffer {
+        &self.buffers[id]
+    }
+
+    /// One buffer, for writing. Panics if there is none with this number.
+    pub fn buffer_mut(&mut self, id: BufferId) -> &mut Buffer {
+        &mut self.buffers[id]
+    }
+
+    /// The buffer that holds an address, and the offset in it.
+    pub fn locate(&self, address: u64) -> Option<(BufferId, usize)> {
+        let id = self.buffers.partition_point(|b| b.spec.address <= address).checked_sub(1)?;
+        let spec = &self.buffers[id].spec;
+        let offset = usize::try_from(address - spec.address).ok()?;
+        (offset < spec.size).then_some((id, offset))
+    }
+
+    /// The buffer with this name and role.
+    pub fn find(&self, name: &str, role: BufferRole) -> Option<BufferId> {
+        self.buffers.iter().position(|b| b.spec.role == role && b.spec.name == name)
+    }
+}

@@ -1,0 +1,73 @@
+//! On-chip memory: 128 partitions of so many bytes (chapter 03 section 3).
+
+use super::written::Written;
+use crate::isa::{Generation, PARTITIONS, Space};
+
+/// Bytes added to each row, so that one column of all partitions does not fall into one cache set.
+const ROW_PADDING: usize = 192;
+
+/// SBUF or PSUM of a core. Rows are padded on the host; device addresses never see that.
+#[derive(Clone, Debug)]
+pub struct Partitions {
+    space: Space,
+    bytes: Vec<u8>,
+    active: usize,
+    row: usize,
+    written: Option<Written>,
+}
+
+impl Partitions {
+    /// Zeroed memory of a generation's size. With `track`, the bytes written are remembered.
+    pub fn new(space: Space, generation: Generation, track: bool) -> Self {
+        let active = generation.geometry().active(space) as usize;
+        let row = active + ROW_PADDING;
+        let written = track.then(|| Written::new(active * PARTITIONS));
+        Partitions { space, bytes: vec![0; row * PARTITIONS], active, row, written }
+    }
+
+    /// Which memory this is.
+    pub fn space(&self) -> Space {
+        self.space
+    }
+
+    /// Bytes of one partition.
+    pub fn active(&self) -> usize {
+        self.active
+    }
+
+    /// Sets every byte; forgets what was written.
+    pub fn fill(&mut self, byte: u8) {
+        self.bytes.fill(byte);
+        if let Some(written) = &mut self.written {
+            written.clear();
+        }
+    }
+
+    /// The bytes of one partition. Panics if `partition` is not below 128.
+    pub fn partition(&self, partition: usize) -> &[u8] {
+        &self.bytes[partition * self.row..][..self.active]
+    }
+
+    /// The bytes of one partition, for writing. Callers that track writes use [`Self::note_written`].
+    pub fn partition_mut(&mut self, partition: usize) -> &mut [u8] {
+        &mut self.bytes[partition * self.row..][..self.active]
+    }
+
+    /// Records that a run of bytes of one partition now holds data.
+    pub fn note_written(&mut self, partition: usize, offset: usize, len: usize) {
+        if let Some(written) = &mut self.written {
+            written.mark(partition * self.active + offset, len);
+        }
+    }
+
+    /// The first byte of a run that was never written; `None` also where writes are not tracked.
+    pub fn first_unwritten(&self, partition: usize, offset: usize, len: usize) -> Option<usize> {
+        let first = self.written.as_ref()?.first_gap(partition * self.active + offset, len)?;
+        Some(first - partition * self.active)
+    }
+
+    /// Whether writes are tracked.
+    pub fn tracks_writes(&self) -> bool {
+        self.written.is_some()
+    }
+}

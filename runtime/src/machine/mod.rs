@@ -1,0 +1,134 @@
+//! Machine state: cores, on-chip memory, device memory, queues, semaphores, notifications.
+
+pub mod bus;
+mod core;
+pub mod dma;
+mod dram;
+mod engine;
+mod memory;
+mod notify;
+pub mod soc;
+mod sync;
+mod written;
+
+use std::sync::Arc;
+
+pub use self::core::{ActState, Core, CoreSpec, DveState, PeState, Stream};
+pub use dram::{Buffer, BufferId, BufferRole, BufferSpec, Dram, HBM_ALIGN, HBM_BASE, HBM_GAP};
+pub use engine::{
+    Engine, REG_PC_HI, REG_PC_LO, REG_TABLE_HI, REG_TABLE_LO, REGISTERS, RunState,
+};
+pub use memory::Partitions;
+pub use notify::{Notification, NotificationKind};
+pub use sync::{Action, SyncChange, SyncUnit, Update, Wait};
+
+use crate::isa::{Generation, PARTITIONS};
+use soc::Target;
+
+/// A program ready to run, independent of any container.
+#[derive(Clone, Debug)]
+pub struct Image {
+    /// Target generation.
+    pub generation: Generation,
+    /// Cores in order.
+    pub cores: Vec<Arc<CoreSpec>>,
+    /// Device memory, ascending by address.
+    pub buffers: Vec<BufferSpec>,
+}
+
+/// How a machine behaves where the manual leaves a choice to the user.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct MachineOptions {
+    /// Refuse what the vendor's validators refuse; else warn (reference README section 3).
+    pub strict: bool,
+    /// Track written bytes and fault on the first read of a byte that was never written.
+    pub check: bool,
+    /// Initial value of every memory byte that is not a constant.
+    pub fill: u8,
+    /// Record starts and ends of words and semaphore changes, not only NOTIFY words.
+    pub trace: bool,
+    /// How activation functions are evaluated.
+    pub activation: crate::act::ActMode,
+}
+
+impl Default for MachineOptions {
+    fn default() -> Self {
+        MachineOptions {
+            strict: true,
+            check: false,
+            fill: 0,
+            trace: false,
+            activation: crate::act::ActMode::default(),
+        }
+    }
+}
+
+/// All cores of a program and its device memory.
+#[derive(Clone, Debug)]
+pub struct Machine {
+    /// Target generation.
+    pub generation: Generation,
+    /// Choices.
+    pub options: MachineOptions,
+    /// Cores in order.
+    pub cores: Vec<Core>,
+    /// Device memory.
+    pub dram: Dram,
+    /// Things worth telling that did not stop the run, each once.
+    pub warnings: Vec<String>,
+}
+
+impl Machine {
+    /// A machine in its reset state.
+    pub fn new(image: &Image, options: MachineOptions) -> Self {
+        let cores = image.cores.iter().map(|c| Core::new(c.clone(), image.generation, options.check)).collect();
+        let mut machine = Machine {
+            generation: image.generation,
+            options,
+            cores,
+            dram: Dram::new(&image.buffers, options.check),
+            warnings: Vec::new(),
+        };
+        if options.fill != 0 {
+            machine.fill(options.fill);
+        }
+        machine
+    }
+
+    /// Back to the state at creation; inputs keep nothing.
+    pub fn reset(&mut self) {
+        for core in &mut self.cores {
+            let Core { sbuf, psum, .. } = core;
+            sbuf.fill(self.options.fill);
+            psum.fill(self.options.fill);
+            core.restart();
+        }
+        self.dram.reset(self.options.fill);
+        self.warnings.clear();
+    }
+
+    fn fill(&mut self, byte: u8) {
+        for core in &mut self.cores {
+            core.sbuf.fill(byte);
+            core.psum.fill(byte);
+        }
+        self.dram.reset(byte);
+    }
+
+    /// Adds a warning unless the same one was given before.
+    pub fn warn(&mut self, text: String) {
+        if !self.warnings.contains(&text) {
+            tracing::warn!("{text}");
+            self.warnings.push(text);
+        }
+    }
+
+    /// What a SoC address names; `None` if nothing is there.
+    pub fn route(&self, address: u64) -> Option<Target> {
+        if let Some((buffer, offset)) = self.dram.locate(address) {
+            return Some(Target::Dram { buffer, offset });
+        }
+        let window = u64::from(self.generation.geometry().sbuf_pitch) * PARTITIONS as u64;
+        soc::route_on_chip(address, self.cores.len(), window)
+    }
+}

@@ -1,0 +1,75 @@
+//! Which bytes of a memory have been written: one bit a byte.
+
+/// A set of byte positions.
+#[derive(Clone, Debug)]
+pub struct Written {
+    words: Vec<u64>,
+    len: usize,
+}
+
+impl Written {
+    /// Nothing of `len` bytes is written.
+    pub fn new(len: usize) -> Self {
+        Written { words: vec![0; len.div_ceil(64)], len }
+    }
+
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        self.words.fill(0);
+    }
+
+    /// Adds a run.
+    pub fn mark(&mut self, start: usize, len: usize) {
+        for (word, mask) in runs(start, len) {
+            self.words[word] |= mask;
+        }
+    }
+
+    /// The first position of a run that is not in the set.
+    pub fn first_gap(&self, start: usize, len: usize) -> Option<usize> {
+        runs(start, len).find_map(|(word, mask)| {
+            let missing = mask & !self.words[word];
+            (missing != 0).then(|| word * 64 + missing.trailing_zeros() as usize)
+        })
+    }
+
+    /// Bytes in the set, of how many.
+    pub fn count(&self) -> (usize, usize) {
+        (self.words.iter().map(|w| w.count_ones() as usize).sum(), self.len)
+    }
+}
+
+/// The 64-bit words that a run touches, each with the mask of its bits.
+fn runs(start: usize, len: usize) -> impl Iterator<Item = (usize, u64)> {
+    let end = start + len;
+    (start / 64..end.div_ceil(64)).filter_map(move |word| {
+        let low = start.max(word * 64) - word * 64;
+        let high = end.min(word * 64 + 64).saturating_sub(word * 64);
+        let width = high.saturating_sub(low);
+        (width > 0).then(|| (word, (u64::MAX >> (64 - width)) << low))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Written;
+
+    #[test]
+    fn gaps_are_found_at_every_alignment() {
+        for start in [0, 1, 63, 64, 65, 127] {
+            for len in [1, 2, 63, 64, 65, 130] {
+                let mut set = Written::new(400);
+                assert_eq!(set.first_gap(start, len), Some(start));
+                set.mark(start, len);
+                assert_eq!(set.first_gap(start, len), None);
+                assert_eq!(set.first_gap(start, len + 1), Some(start + len));
+                assert_eq!(set.count(), (len, 400));
+            }
+        }
+    }
+
+    #[test]
+    fn an_empty_run_has_no_gap() {
+        assert_eq!(Written::new(64).first_gap(10, 0), None);
+    }
+}

@@ -1,0 +1,26 @@
+//! Running programs: the engine handle, sessions, the scheduler.
+
+mod deadlock;
+mod random;
+mod schedule;
+mod session;
+
+use std::sync::Arc;
+
+pub use deadlock::{Changer, Deadlock, Waiting};
+pub use schedule::Schedule;
+pub use session::{Counters, Exit, InputError, Options, OutputError, Report, RunError, Session, SessionError};
+
+/// What sessions share: today nothing but the handle itself; the code cache and worker threads of the
+/// translator belong here. Engines do not share anything with each other.
+#[derive(Clone, Default)]
+pub struct Engine {
+    _shared: Arc<()>,
+}
+
+impl Engine {
+    /// A new engine.
+    pub fn new() -> Engine {
+        Engine::default()
+    }
+}

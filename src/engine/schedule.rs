@@ -1,0 +1,77 @@
+//! Who runs next (design section 3 rule 8).
+
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use seqjit_runtime::interp::Fault;
+use seqjit_runtime::isa::EngineId;
+use seqjit_runtime::machine::Machine;
+use seqjit_runtime::sequencer::{TURN_WORDS, Turn, dma_turn, engine_turn};
+
+/// The order in which engines and queues take turns.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Schedule {
+    /// Core by core: PE, ACT, POOL, DVE, SP, then the queues by name.
+    #[default]
+    Fixed,
+    /// Agent and turn length (1 to 256 words) drawn from a generator with this seed.
+    Seeded(u64),
+}
+
+/// Something that takes turns.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Agent {
+    Engine(usize, EngineId),
+    Queue(usize, usize),
+}
+
+/// Gives turns until nothing can move.
+pub(super) struct Scheduler {
+    agents: Vec<Agent>,
+    rng: Option<ChaCha8Rng>,
+    /// Position of the next agent of the fixed order.
+    next: usize,
+    /// Agents asked since something moved.
+    idle: usize,
+}
+
+impl Scheduler {
+    pub(super) fn new(machine: &Machine, schedule: Schedule) -> Self {
+        let mut agents = Vec::new();
+        for (core, state) in machine.cores.iter().enumerate() {
+            agents.extend(EngineId::ALL.map(|engine| Agent::Engine(core, engine)));
+            agents.extend((0..state.queues.len()).map(|queue| Agent::Queue(core, queue)));
+        }
+        let rng = match schedule {
+            Schedule::Fixed => None,
+            Schedule::Seeded(seed) => Some(ChaCha8Rng::seed_from_u64(seed)),
+        };
+        Scheduler { agents, rng, next: 0, idle: 0 }
+    }
+
+    /// Gives one turn of at most `words` words; `None` when no agent can move.
+    pub(super) fn turn(&mut self, machine: &mut Machine, words: u64) -> Result<Option<Turn>, Fault> {
+        while self.idle < self.agents.len() {
+            // Drawn agents may repeat, so after as many idle draws everyone is asked in order.
+            let position = match &mut self.rng {
+                Some(rng) if self.idle == 0 => rng.random_range(0..self.agents.len()),
+                _ => self.next,
+            };
+            self.next = (position + 1) % self.agents.len();
+            let limit = match &mut self.rng {
+                Some(rng) => rng.random_range(1..=TURN_WORDS),
+                None => TURN_WORDS,
+            };
+            let turn = match self.agents[position] {
+                Agent::Engine(core, engine) => engine_turn(machine, core, engine, limit.min(words))?,
+                Agent::Queue(core, queue) => dma_turn(machine, core, queue)?,
+            };
+            if turn.progress > 0 {
+                self.idle = 0;
+                return Ok(Some(turn));
+            }
+            self.idle += 1;
+        }
+        self.idle = 0;
+        Ok(None)
+    }
+}

@@ -1,0 +1,254 @@
+//! Device memory: which buffer and address each variable gets (chapter 07 sections 5.1, 7 and 10).
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use seqjit_runtime::machine::soc::{SBUF_BASE, Target, core_base};
+use seqjit_runtime::machine::{BufferRole, BufferSpec, HBM_ALIGN, HBM_BASE, HBM_GAP};
+
+use super::{IoTensor, LoadError};
+use crate::neff::{Graph, HostTensor, Neff, Variable, VariableKind};
+
+/// Buffers and the address of every variable.
+pub(super) struct Memory {
+    buffers: Vec<BufferSpec>,
+    /// Per graph, per variable id.
+    addresses: Vec<Vec<Option<u64>>>,
+    tables: Vec<u64>,
+    /// Buffer of each input and output name.
+    io: HashMap<String, usize>,
+    next: u64,
+}
+
+impl Memory {
+    /// Gives every variable of every graph its place. Inputs and outputs of one name are one buffer; the
+    /// virtual variables of a graph share one scratchpad and may overlap in it (C7-6, C7-21).
+    pub(super) fn assign(neff: &Neff) -> Result<Memory, LoadError> {
+        let mut memory =
+            Memory { buffers: Vec::new(), addresses: Vec::new(), tables: Vec::new(), io: HashMap::new(), next: HBM_BASE };
+        for (number, graph) in neff.graphs.iter().enumerate() {
+            memory.graph(number, graph)?;
+        }
+        Ok(memory)
+    }
+
+    fn graph(&mut self, number: usize, graph: &Graph) -> Result<(), LoadError> {
+        let mut variables: Vec<&Variable> = graph.def.variables.iter().collect();
+        variables.sort_by_key(|v| v.id);
+        let mut addresses = vec![None; variables.len()];
+        for v in &variables {
+            addresses[v.id as usize] = self.own_memory(number, graph, v)?;
+        }
+        self.scratchpad(graph, &variables, &mut addresses)?;
+        self.aliases(graph, &variables, &mut addresses)?;
+        let table = self.pointers(graph, &variables, &mut addresses)?;
+        self.addresses.push(addresses);
+        self.tables.push(table.unwrap_or(0));
+        Ok(())
+    }
+
+    /// Variables with a buffer of their own, and the state buffer.
+    fn own_memory(&mut self, number: usize, graph: &Graph, v: &Variable) -> Result<Option<u64>, LoadError> {
+        let private = || format!("{}/{}", graph.name, v.name);
+        let size = v.size.unwrap_or(0);
+        match &v.kind {
+            VariableKind::StateBuffer => Ok(Some(SBUF_BASE + core_base(number))),
+            VariableKind::Input => self.shared(graph, v, BufferRole::Input).map(Some),
+            VariableKind::Output => self.shared(graph, v, BufferRole::Output).map(Some),
+            VariableKind::File { .. } => {
+                let data: Option<Arc<[u8]>> = graph.constant(v.id).map(|c| Arc::from(&c.payload[..]));
+                self.buffer(private(), size, v.alignment, BufferRole::Constant, data).map(Some)
+            }
+            VariableKind::TmpBuf => self.buffer(private(), size, v.alignment, BufferRole::Scratch, None).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    fn shared(&mut self, graph: &Graph, v: &Variable, role: BufferRole) -> Result<u64, LoadError> {
+        let size = v.size.unwrap_or(0);
+        if let Some(buffer) = self.io.get(&v.name) {
+            let spec = &self.buffers[*buffer];
+            if spec.size as u64 != size {
+                return Err(LoadError::Size {
+                    name: v.name.clone(),
+                    graph: graph.name.clone(),
+                    found: size,
+                    expected: spec.size as u64,
+                });
+            }
+            return Ok(spec.address);
+        }
+        let address = self.buffer(v.name.clone(), size, v.alignment, role, None)?;
+        self.io.insert(v.name.clone(), self.buffers.len() - 1);
+        Ok(address)
+    }
+
+    fn buffer(
+        &mut self,
+        name: String,
+        size: u64,
+        alignment: Option<u64>,
+        role: BufferRole,
+        initial: Option<Arc<[u8]>>,
+    ) -> Result<u64, LoadError> {
+        let available = SBUF_BASE - HBM_BASE;
+        let full = || LoadError::AddressSpace { available };
+        let alignment = alignment.unwrap_or(HBM_ALIGN).max(HBM_ALIGN);
+        let address = self.next.checked_next_multiple_of(alignment).ok_or_else(full)?;
+        self.next = address.checked_add(size).and_then(|a| a.checked_add(HBM_GAP)).ok_or_else(full)?;
+        if self.next > SBUF_BASE {
+            return Err(full());
+        }
+        let size = usize::try_from(size).map_err(|_| full())?;
+        self.buffers.push(BufferSpec { name, address, size, role, initial });
+        Ok(address)
+    }
+
+    /// Virtual variables without a backing variable.
+    fn scratchpad(
+        &mut self,
+        graph: &Graph,
+        variables: &[&Variable],
+        addresses: &mut [Option<u64>],
+    ) -> Result<(), LoadError> {
+        let own = |v: &&&Variable| matches!(v.kind, VariableKind::Virtual { backing: None, .. });
+        let end = |v: &&Variable| match v.kind {
+            VariableKind::Virtual { offset, .. } => offset.saturating_add(v.size.unwrap_or(0)),
+            _ => 0,
+        };
+        let Some(size) = variables.iter().filter(own).map(end).max() else { return Ok(()) };
+        let base = self.buffer(format!("{}/scratchpad", graph.name), size, None, BufferRole::Scratch, None)?;
+        for v in variables.iter().filter(own) {
+            if let VariableKind::Virtual { offset, .. } = v.kind {
+                addresses[v.id as usize] = Some(base + offset);
+            }
+        }
+        Ok(())
+    }
+
+    /// Virtual variables inside another variable, which may itself be one.
+    fn aliases(&self, graph: &Graph, variables: &[&Variable], addresses: &mut [Option<u64>]) -> Result<(), LoadError> {
+        for v in variables {
+            let mut offset = 0;
+            let mut at = *v;
+            // As many steps as there are variables: a circle of references does not end sooner.
+            for _ in 0..variables.len() {
+                let VariableKind::Virtual { backing: Some(name), offset: o } = &at.kind else { break };
+                offset += o;
+                at = graph.def.variable(name).ok_or_else(|| broken(graph, v, name))?;
+            }
+            if matches!(v.kind, VariableKind::Virtual { backing: Some(_), .. }) {
+                let base = addresses[at.id as usize].ok_or_else(|| broken(graph, v, &at.name))?;
+                addresses[v.id as usize] = Some(base + offset);
+            }
+        }
+        Ok(())
+    }
+
+    /// Pointer variables and address tables, once everything else has an address. Returns the address of
+    /// the DGE table.
+    fn pointers(
+        &mut self,
+        graph: &Graph,
+        variables: &[&Variable],
+        addresses: &mut [Option<u64>],
+    ) -> Result<Option<u64>, LoadError> {
+        let mut dge = None;
+        for v in variables {
+            let list = match &v.kind {
+                VariableKind::Pointer { referenced } => std::slice::from_ref(referenced),
+                VariableKind::DgeTable { list } | VariableKind::List { list } => list,
+                _ => continue,
+            };
+            let mut data = Vec::with_capacity(8 * list.len());
+            for id in list {
+                let target = addresses.get(*id as usize).copied().flatten();
+                let target = target.ok_or_else(|| broken(graph, v, &format!("variable {id}")))?;
+                data.extend_from_slice(&target.to_le_bytes());
+            }
+            let name = format!("{}/{}", graph.name, v.name);
+            let address = self.buffer(name, data.len() as u64, v.alignment, BufferRole::Table, Some(data.into()))?;
+            addresses[v.id as usize] = Some(address);
+            if matches!(v.kind, VariableKind::DgeTable { .. }) {
+                dge = dge.or(Some(address));
+            }
+        }
+        Ok(dge)
+    }
+
+    /// SoC address of each variable of a graph, by id.
+    pub(super) fn addresses(&self, graph: usize) -> &[Option<u64>] {
+        &self.addresses[graph]
+    }
+
+    /// Address of a graph's DGE table, 0 if it has none.
+    pub(super) fn table_base(&self, graph: usize) -> u64 {
+        self.tables[graph]
+    }
+
+    /// The place of a byte of a variable, for a static descriptor.
+    pub(super) fn place(&self, number: usize, v: &Variable, offset: u64) -> Option<Target> {
+        if v.kind == VariableKind::StateBuffer {
+            return Some(Target::Sbuf { core: number, offset });
+        }
+        let address = self.addresses[number].get(v.id as usize).copied().flatten()? + offset;
+        let buffer = self.buffers.partition_point(|b| b.address <= address).checked_sub(1)?;
+        Some(Target::Dram { buffer, offset: (address - self.buffers[buffer].address) as usize })
+    }
+
+    /// Binds host tensors to buffers: by name, else by order of the variables (C7-10).
+    pub(super) fn bind(
+        &self,
+        neff: &Neff,
+        warnings: &mut Vec<String>,
+    ) -> Result<(Vec<IoTensor>, Vec<IoTensor>), LoadError> {
+        Ok((
+            self.bind_role(&neff.host.inputs, BufferRole::Input, warnings)?,
+            self.bind_role(&neff.host.outputs, BufferRole::Output, warnings)?,
+        ))
+    }
+
+    fn bind_role(
+        &self,
+        tensors: &[HostTensor],
+        role: BufferRole,
+        warnings: &mut Vec<String>,
+    ) -> Result<Vec<IoTensor>, LoadError> {
+        let kind = if role == BufferRole::Input { "input" } else { "output" };
+        let of_role: Vec<usize> = (0..self.buffers.len()).filter(|b| self.buffers[*b].role == role).collect();
+        let by_name = |t: &HostTensor| of_role.iter().copied().find(|b| self.buffers[*b].name == t.name);
+        let named: Vec<Option<usize>> = tensors.iter().map(by_name).collect();
+        let pairs: Vec<usize> = match named.iter().position(Option::is_none) {
+            None => named.into_iter().flatten().collect(),
+            Some(_) if of_role.len() == tensors.len() => {
+                warnings.push(format!("{kind} tensors are paired with variables by order: their names differ"));
+                of_role
+            }
+            Some(at) => {
+                return Err(LoadError::Unbound {
+                    name: tensors[at].name.clone(),
+                    kind,
+                    variables: of_role.len(),
+                    tensors: tensors.len(),
+                });
+            }
+        };
+        let bind = |(t, buffer): (&HostTensor, usize)| {
+            let (found, expected) = (self.buffers[buffer].size as u64, t.bytes().unwrap_or(0) as u64);
+            if found != expected {
+                let graph = "every graph".to_owned();
+                return Err(LoadError::Size { name: t.name.clone(), graph, found, expected });
+            }
+            Ok(IoTensor { name: t.name.clone(), dtype: t.dtype, shape: t.shape.clone(), buffer })
+        };
+        tensors.iter().zip(pairs).map(bind).collect()
+    }
+
+    pub(super) fn into_buffers(self) -> Vec<BufferSpec> {
+        self.buffers
+    }
+}
+
+fn broken(graph: &Graph, v: &Variable, target: &str) -> LoadError {
+    LoadError::Reference { name: v.name.clone(), graph: graph.name.clone(), target: target.to_owned() }
+}

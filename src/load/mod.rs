@@ -1,0 +1,147 @@
+//! From a container to a program that a machine can run: addresses, constants, queues, streams
+//! (chapter 07 sections 5 to 10, chapter 10 sections 2 to 5).
+
+mod blocks;
+mod memory;
+mod validate;
+
+use std::sync::Arc;
+
+use seqjit_runtime::interp::Instruction;
+use seqjit_runtime::isa::{EngineId, Generation};
+use seqjit_runtime::machine::{CoreSpec, Image, Stream};
+use seqjit_runtime::num::Fp8;
+
+use crate::neff::{Graph, Neff};
+use memory::Memory;
+pub use validate::WordFinding;
+pub(crate) use validate::{check_streams, refuse};
+
+/// Why a container that reads well cannot be loaded.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LoadError {
+    /// A host tensor has no variable (chapter 07 section 7).
+    #[error("host tensor '{name}' has no {kind} variable, and the {variables} {kind} variables cannot be paired with the {tensors} tensors in order")]
+    Unbound {
+        /// Tensor name.
+        name: String,
+        /// `input` or `output`.
+        kind: &'static str,
+        /// Variables of that type.
+        variables: usize,
+        /// Host tensors of that kind.
+        tensors: usize,
+    },
+    /// The variables of one name differ in size, or from their host tensor.
+    #[error("variable '{name}' has {found} bytes in graph {graph}, expected {expected}")]
+    Size {
+        /// Variable.
+        name: String,
+        /// Graph.
+        graph: String,
+        /// Bytes seen.
+        found: u64,
+        /// Bytes of the tensor, or of the same variable in an earlier graph.
+        expected: u64,
+    },
+    /// A variable refers to one that does not exist, or in a circle.
+    #[error("variable '{name}' of graph {graph} refers to {target}, which has no address")]
+    Reference {
+        /// Variable.
+        name: String,
+        /// Graph.
+        graph: String,
+        /// What it refers to.
+        target: String,
+    },
+    /// A DMA block names a variable that has no memory.
+    #[error("block {block} of queue '{queue}' in graph {graph}: variable '{variable}' has no memory")]
+    Block {
+        /// Graph.
+        graph: String,
+        /// Queue.
+        queue: String,
+        /// Block id.
+        block: u32,
+        /// Variable.
+        variable: String,
+    },
+    /// An activation table set cannot be read.
+    #[error("activation table set '{set}' of graph {graph}: {source}")]
+    Tables {
+        /// Graph.
+        graph: String,
+        /// Set.
+        set: String,
+        /// What is wrong.
+        source: act_tables::TableError,
+    },
+    /// The device address space does not hold the variables.
+    #[error("the variables need more device memory than the {available} bytes of the address map")]
+    AddressSpace {
+        /// Bytes between the HBM base and the state buffer.
+        available: u64,
+    },
+}
+
+/// A tensor that the host sets or reads.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct IoTensor {
+    /// Name.
+    pub name: String,
+    /// Datatype; INVALID where the container names one that is not known.
+    pub dtype: seqjit_runtime::isa::Dtype,
+    /// Shape, outermost first.
+    pub shape: Vec<usize>,
+    /// Its buffer in device memory.
+    pub buffer: usize,
+}
+
+/// What loading a container gives.
+pub(crate) struct Loaded {
+    pub image: Image,
+    pub inputs: Vec<IoTensor>,
+    pub outputs: Vec<IoTensor>,
+    pub warnings: Vec<String>,
+}
+
+/// Lays out memory and builds every core.
+pub(crate) fn load(neff: &Neff) -> Result<Loaded, LoadError> {
+    let generation = neff.generation();
+    let mut warnings = Vec::new();
+    let memory = Memory::assign(neff)?;
+    let (inputs, outputs) = memory.bind(neff, &mut warnings)?;
+    let mut cores = Vec::new();
+    for (number, graph) in neff.graphs.iter().enumerate() {
+        cores.push(Arc::new(core(graph, number, generation, &memory)?));
+    }
+    Ok(Loaded { image: Image { generation, cores, buffers: memory.into_buffers() }, inputs, outputs, warnings })
+}
+
+fn core(graph: &Graph, number: usize, generation: Generation, memory: &Memory) -> Result<CoreSpec, LoadError> {
+    let streams = EngineId::ALL.map(|engine| Stream {
+        base: 0,
+        words: graph.words(engine).map(|word| Instruction::new(word, generation)).collect(),
+        ends_gracefully: true,
+    });
+    let mut table_sets = Vec::new();
+    for set in graph.activation_sets() {
+        let parsed = act_tables::table_set(set).map_err(|source| LoadError::Tables {
+            graph: graph.name.clone(),
+            set: set.name.clone(),
+            source,
+        })?;
+        table_sets.push(Arc::new(parsed));
+    }
+    let fp8 = graph.def.fp8.map_or(Fp8::default(), |c| Fp8 { ocp: c.range_extension, saturate: c.ocp_saturation });
+    Ok(CoreSpec {
+        name: graph.name.clone(),
+        streams,
+        queues: blocks::queues(graph, number, memory)?,
+        variables: memory.addresses(number).to_vec(),
+        table_base: memory.table_base(number),
+        fp8,
+        table_sets,
+    })
+}

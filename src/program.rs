@@ -1,0 +1,120 @@
+//! A program: a container that has been read and laid out, ready for sessions.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use seqjit_runtime::isa::Generation;
+use seqjit_runtime::machine::Image;
+
+use crate::load::{self, IoTensor, LoadError, WordFinding, check_streams};
+use crate::neff::{Neff, NeffError, ReadOptions};
+
+/// Why a file is no program.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// The file cannot be read.
+    #[error("cannot read {path}: {source}")]
+    Io {
+        /// The path given.
+        path: String,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The container is damaged or of an unknown form.
+    #[error(transparent)]
+    Container(#[from] NeffError),
+    /// The container reads well but describes no program that can be loaded.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+}
+
+/// A program. Cheap to clone; sessions share it.
+///
+/// ```
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let program = seqjit::Program::open("examples/vector_add.neff")?;
+/// assert_eq!(program.inputs().len(), 2);
+/// println!("{} cores of {}", program.cores(), program.generation());
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Program {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    neff: Neff,
+    image: Image,
+    inputs: Vec<IoTensor>,
+    outputs: Vec<IoTensor>,
+    warnings: Vec<String>,
+}
+
+impl Program {
+    /// Opens a NEFF file strictly.
+    pub fn open(path: impl AsRef<Path>) -> Result<Program, OpenError> {
+        Self::open_with(path, &ReadOptions::default())
+    }
+
+    /// Opens a NEFF file.
+    pub fn open_with(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Program, OpenError> {
+        let path = path.as_ref();
+        let bytes = std::fs::read(path)
+            .map_err(|source| OpenError::Io { path: path.display().to_string(), source })?;
+        Self::from_bytes(bytes, options)
+    }
+
+    /// Reads a NEFF from memory.
+    pub fn from_bytes(bytes: Vec<u8>, options: &ReadOptions) -> Result<Program, OpenError> {
+        Ok(Self::from_neff(Neff::read(bytes, options)?)?)
+    }
+
+    /// Lays out a container that has been read.
+    pub fn from_neff(neff: Neff) -> Result<Program, LoadError> {
+        let load::Loaded { image, inputs, outputs, mut warnings } = load::load(&neff)?;
+        warnings.splice(0..0, neff.warnings.iter().map(ToString::to_string));
+        Ok(Program { inner: Arc::new(Inner { neff, image, inputs, outputs, warnings }) })
+    }
+
+    /// The container.
+    pub fn neff(&self) -> &Neff {
+        &self.inner.neff
+    }
+
+    /// Cores, streams, queues and memory as a machine takes them.
+    pub fn image(&self) -> &Image {
+        &self.inner.image
+    }
+
+    /// Tensors that a run needs.
+    pub fn inputs(&self) -> &[IoTensor] {
+        &self.inner.inputs
+    }
+
+    /// Tensors that a run produces.
+    pub fn outputs(&self) -> &[IoTensor] {
+        &self.inner.outputs
+    }
+
+    /// Target generation.
+    pub fn generation(&self) -> Generation {
+        self.inner.image.generation
+    }
+
+    /// Number of cores, one per graph.
+    pub fn cores(&self) -> usize {
+        self.inner.image.cores.len()
+    }
+
+    /// What was unusual about the container.
+    pub fn warnings(&self) -> &[String] {
+        &self.inner.warnings
+    }
+
+    /// Checks every word of every stream and reports everything that is illegal, unsupported or unusual.
+    pub fn check(&self, strict: bool) -> Vec<WordFinding> {
+        check_streams(self.neff(), self.image(), strict)
+    }
+}
