@@ -4,3 +4,4 @@
 //! `seqjit` adds the container, the translator and the command.
 
 pub mod isa;
+pub mod num;
