@@ -1,0 +1,246 @@
+//! Class FP: every operation rounds once to FP32 (chapter 03 section 7.4).
+
+use super::{AluForm, Rhs, UnsupportedOp, operands, select_op, zip_rows};
+use crate::isa::AluOp;
+use crate::num::convert::CANONICAL_NAN;
+use crate::num::dispatch::multiversion;
+use crate::num::pow::pow;
+
+/// The elementwise operators.
+macro_rules! elementwise {
+    ($op:expr, $f:ident => $body:expr) => {
+        select_op! { $op, $f: f32 => $body;
+            BYPASS          |a, _| a;
+            ADD             |a, b| a + b;
+            SUBTRACT        |a, b| a - b;
+            MULT            |a, b| a * b;
+            DIVIDE          |a, b| a / b;
+            MAX             |a, b| max(a, b);
+            MIN             |a, b| min(a, b);
+            LOGICAL_AND     |a, b| truth(a != 0.0 && b != 0.0);
+            LOGICAL_OR      |a, b| truth(a != 0.0 || b != 0.0);
+            LOGICAL_XOR     |a, b| truth((a != 0.0) != (b != 0.0));
+            IS_EQ           |a, b| truth(a == b);
+            IS_GT           |a, b| truth(a > b);
+            IS_GE           |a, b| truth(a >= b);
+            IS_LE           |a, b| truth(a <= b);
+            IS_LT           |a, b| truth(a < b);
+            IS_NE           |a, b| truth(a != b);
+            ABSOLUTE_DIFF   |a, b| (a - b).abs();
+            ABSOLUTE_VALUE  |a, _| a.abs();
+            POW             |a, b| pow(a, b);
+            MOD             |a, b| modulo(a, b);
+            RSQRT           |a, _| rsqrt(a);
+            ABS_MAX         |a, b| max(a.abs(), b.abs());
+            ABS_MIN         |a, b| min(a.abs(), b.abs());
+            RE_LU           |a, _| max(a, 0.0);
+            SQUARE          |a, _| a * a;
+            SYMMETRIC_CLAMP |a, b| max(a.abs(), b.abs()).copysign(a);
+        }
+    };
+}
+
+/// The operators of folds, scans and accumulators: the extrema ignore NaN unless both operands are NaN
+/// (chapter 03 section 7.4, E15).
+macro_rules! folding {
+    ($op:expr, $f:ident => $body:expr) => {{
+        let extremum = select_op! { $op, $f: f32 => $body;
+            MAX     |a, b| ignore_nan(a, b, max);
+            MIN     |a, b| ignore_nan(a, b, min);
+            ABS_MAX |a, b| ignore_nan(a.abs(), b.abs(), max);
+            ABS_MIN |a, b| ignore_nan(a.abs(), b.abs(), min);
+        };
+        match extremum {
+            Some(done) => Some(done),
+            None => elementwise!($op, $f => $body),
+        }
+    }};
+}
+
+/// The result of an elementwise operator in class FP, `a` on the left. Compares and logical operators
+/// give 1 or 0, MAX and MIN propagate NaN (chapter 03 section 7.4, E15 to E21).
+pub fn eval_f32(op: AluOp, a: f32, b: f32) -> Result<f32, UnsupportedOp> {
+    elementwise!(op, f => f(a, b)).ok_or(unsupported(op))
+}
+
+/// One step of a fold, scan or accumulator: `op(acc, x)`, where MAX, MIN, ABS_MAX and ABS_MIN ignore a NaN
+/// unless both are NaN (E15). The words that compute `op(x, acc)` pass the operands exchanged.
+pub fn fold_f32(op: AluOp, acc: f32, x: f32) -> Result<f32, UnsupportedOp> {
+    folding!(op, f => f(acc, x)).ok_or(unsupported(op))
+}
+
+/// What a reset accumulator holds (chapter 04 section 2.6, chapter 00 A7); `None` for other operators.
+pub fn fold_identity(op: AluOp) -> Option<f32> {
+    match op {
+        AluOp::ADD | AluOp::SUBTRACT | AluOp::ABS_MAX => Some(0.0),
+        AluOp::MULT => Some(1.0),
+        AluOp::MAX => Some(f32::NEG_INFINITY),
+        AluOp::MIN | AluOp::ABS_MIN => Some(f32::INFINITY),
+        _ => None,
+    }
+}
+
+/// What a reduction without identity starts from: its first element, or the truth of it for logical
+/// operators (chapter 04 section 6.1).
+pub fn fold_seed(op: AluOp, first: f32) -> f32 {
+    match op {
+        AluOp::LOGICAL_AND | AluOp::LOGICAL_OR | AluOp::LOGICAL_XOR => truth(first != 0.0),
+        _ => first,
+    }
+}
+
+/// [`eval_f32`] on rows: `out[k] = op(a[k], b[k])`, or `op(b[k], a[k])` if `reverse`; unary operators act
+/// on `a` either way (chapter 03 section 7.5).
+///
+/// # Panics
+/// If a row is not as long as `out`.
+pub fn map2(
+    op: AluOp,
+    a: &[f32],
+    b: Rhs<'_, f32>,
+    reverse: bool,
+    out: &mut [f32],
+) -> Result<(), UnsupportedOp> {
+    let (left, right) = operands(op, a, b, reverse);
+    map_rows(op, left, right, out).ok_or(unsupported(op))
+}
+
+/// [`fold_f32`] over a row, serially in its order; `acc` if the row is empty.
+pub fn fold_row(op: AluOp, acc: f32, row: &[f32]) -> Result<f32, UnsupportedOp> {
+    if let Some(extremum) = fold_extremum(op, acc, row) {
+        return Ok(extremum);
+    }
+    folding!(op, f => row.iter().fold(acc, |acc, x| f(acc, *x))).ok_or(unsupported(op))
+}
+
+/// [`fold_f32`] over a row with every intermediate result stored; returns the last one, or `acc` if the
+/// row is empty.
+///
+/// # Panics
+/// If `out` is not as long as `row`.
+pub fn scan_row(op: AluOp, acc: f32, row: &[f32], out: &mut [f32]) -> Result<f32, UnsupportedOp> {
+    assert_eq!(row.len(), out.len(), "operand and result of a scan");
+    let last = folding!(op, f => {
+        let mut acc = acc;
+        for (out, x) in out.iter_mut().zip(row) {
+            acc = f(acc, *x);
+            *out = acc;
+        }
+        acc
+    });
+    last.ok_or(unsupported(op))
+}
+
+multiversion! {
+    fn map_rows(op: AluOp, left: Rhs<'_, f32>, right: Rhs<'_, f32>, out: &mut [f32]) -> Option<()> {
+        elementwise!(op, f => zip_rows(left, right, out, f))
+    }
+}
+
+multiversion! {
+    /// The folds whose result does not depend on the order; `None` for other operators and empty rows.
+    fn fold_extremum(op: AluOp, acc: f32, row: &[f32]) -> Option<f32> {
+        match op {
+            _ if row.is_empty() => None,
+            AluOp::MAX => Some(largest(acc, row, |x| x)),
+            AluOp::MIN => Some(-largest(acc, row, |x| -x)),
+            AluOp::ABS_MAX => Some(largest(acc, row, f32::abs)),
+            AluOp::ABS_MIN => Some(-largest(acc, row, |x| -x.abs())),
+            _ => None,
+        }
+    }
+}
+
+/// The largest `f(x)` by rank.
+#[inline(always)]
+fn largest(acc: f32, row: &[f32], f: impl Fn(f32) -> f32) -> f32 {
+    let best = row.iter().fold(rank(f(acc)), |best, x| best.max(rank(f(*x))));
+    if best == rank(CANONICAL_NAN) { CANONICAL_NAN } else { f32::from_bits(flip_negative(best) as u32) }
+}
+
+/// Integers in the order of the values: a NaN below everything, −0 below +0.
+#[inline(always)]
+fn rank(value: f32) -> i32 {
+    if value.is_nan() { i32::MIN } else { flip_negative(value.to_bits() as i32) }
+}
+
+/// Exchanges sign and magnitude with two's complement order; its own inverse.
+#[inline(always)]
+fn flip_negative(bits: i32) -> i32 {
+    bits ^ ((bits >> 31) as u32 >> 1) as i32
+}
+
+fn unsupported(op: AluOp) -> UnsupportedOp {
+    UnsupportedOp { op, form: AluForm::Fp }
+}
+
+#[inline(always)]
+fn truth(condition: bool) -> f32 {
+    if condition { 1.0 } else { 0.0 }
+}
+
+/// The larger operand; NaN if either is, +0 above −0 (E15).
+#[inline(always)]
+fn max(a: f32, b: f32) -> f32 {
+    let equal = f32::from_bits(a.to_bits() & b.to_bits());
+    extremum(a, b, equal, a > b)
+}
+
+/// The smaller operand; NaN if either is, −0 below +0 (E15).
+#[inline(always)]
+fn min(a: f32, b: f32) -> f32 {
+    let equal = f32::from_bits(a.to_bits() | b.to_bits());
+    extremum(a, b, equal, a < b)
+}
+
+/// `equal` merges the signs of operands that compare equal; for others it is not used.
+#[inline(always)]
+fn extremum(a: f32, b: f32, equal: f32, a_wins: bool) -> f32 {
+    if a.is_nan() {
+        a
+    } else if a == b {
+        equal
+    } else if a_wins {
+        a
+    } else {
+        b
+    }
+}
+
+#[inline(always)]
+fn ignore_nan(a: f32, b: f32, f: impl Fn(f32, f32) -> f32) -> f32 {
+    if a.is_nan() {
+        b
+    } else if b.is_nan() {
+        a
+    } else {
+        f(a, b)
+    }
+}
+
+/// Floored modulo as `numpy.mod`: the sign of `b`, also on a zero; NaN for b = 0 (E17, chapter 00 A14).
+/// The remainder is exact, so that no library decides its bits.
+#[inline]
+fn modulo(a: f32, b: f32) -> f32 {
+    let rest = a % b;
+    if rest == 0.0 {
+        rest.copysign(b)
+    } else if (rest < 0.0) != (b < 0.0) {
+        rest + b
+    } else {
+        rest
+    }
+}
+
+/// 1/√a; +Inf for both zeros, NaN below (E19, chapter 00 A14). Through f64 the result is correctly rounded,
+/// which a test shows for every mantissa.
+#[inline(always)]
+fn rsqrt(a: f32) -> f32 {
+    if a == 0.0 {
+        f32::INFINITY
+    } else if a < 0.0 {
+        CANONICAL_NAN
+    } else {
+        (1.0 / f64::from(a).sqrt()) as f32
+    }
+}

@@ -1,0 +1,104 @@
+//! One loop body, compiled for several CPU levels and chosen at run time.
+//!
+//! The bodies are ordinary safe Rust without fused operations, so every level gives the same bits:
+//! a wider level only lets the compiler use wider registers.
+
+use std::cell::Cell;
+
+/// A set of vector instructions that row functions may use.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Level {
+    /// What the build target guarantees.
+    Baseline,
+    /// AVX2.
+    Avx2,
+    /// AVX-512 F, BW, DQ and VL.
+    Avx512,
+}
+
+impl Level {
+    /// Every level, lowest first.
+    pub const ALL: [Level; 3] = [Level::Baseline, Level::Avx2, Level::Avx512];
+
+    /// The highest level of this host.
+    pub fn host() -> Level {
+        #[cfg(target_arch = "x86_64")]
+        {
+            let avx2 = is_x86_feature_detected!("avx2");
+            let avx512 = is_x86_feature_detected!("avx512f")
+                && is_x86_feature_detected!("avx512bw")
+                && is_x86_feature_detected!("avx512dq")
+                && is_x86_feature_detected!("avx512vl");
+            if avx2 && avx512 {
+                return Level::Avx512;
+            }
+            if avx2 {
+                return Level::Avx2;
+            }
+        }
+        Level::Baseline
+    }
+
+    /// The level of row functions called now on this thread; never above [`Level::host`].
+    #[inline]
+    pub(crate) fn current() -> Level {
+        CURRENT.get().unwrap_or_else(|| {
+            let host = Level::host();
+            CURRENT.set(Some(host));
+            host
+        })
+    }
+}
+
+thread_local! {
+    /// `None` until the host has been asked. Only [`Level::current`] and [`with_level`] write it, and
+    /// both keep it at or below the host's level: the safety of [`multiversion`] rests on that.
+    static CURRENT: Cell<Option<Level>> = const { Cell::new(None) };
+}
+
+/// Runs `f` with the row functions of this thread held to `level`, or to the host's level if that is
+/// lower. Threads started by `f` are not affected.
+pub fn with_level<R>(level: Level, f: impl FnOnce() -> R) -> R {
+    struct Restore(Option<Level>);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            CURRENT.set(self.0);
+        }
+    }
+    let _restore = Restore(CURRENT.replace(Some(level.min(Level::host()))));
+    f()
+}
+
+/// Declares a function whose body is compiled once per [`Level`].
+macro_rules! multiversion {
+    ($(#[$meta:meta])* $vis:vis fn $name:ident($($arg:ident: $ty:ty),* $(,)?) $(-> $ret:ty)? $body:block) => {
+        $(#[$meta])*
+        $vis fn $name($($arg: $ty),*) $(-> $ret)? {
+            #[inline(always)]
+            fn body($($arg: $ty),*) $(-> $ret)? $body
+
+            #[cfg(target_arch = "x86_64")]
+            {
+                use $crate::num::dispatch::Level;
+
+                #[target_feature(enable = "avx2")]
+                fn avx2($($arg: $ty),*) $(-> $ret)? {
+                    body($($arg),*)
+                }
+                #[target_feature(enable = "avx2,avx512f,avx512bw,avx512dq,avx512vl")]
+                fn avx512($($arg: $ty),*) $(-> $ret)? {
+                    body($($arg),*)
+                }
+                match Level::current() {
+                    // SAFETY: the current level never exceeds what the host was found to have.
+                    Level::Avx512 => return unsafe { avx512($($arg),*) },
+                    // SAFETY: as above.
+                    Level::Avx2 => return unsafe { avx2($($arg),*) },
+                    Level::Baseline => {}
+                }
+            }
+            body($($arg),*)
+        }
+    };
+}
+pub(crate) use multiversion;
