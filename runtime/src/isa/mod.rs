@@ -3,6 +3,7 @@
 //! and [`AluOp::TABLE`].
 
 mod alu;
+pub mod check;
 mod decode;
 mod dtype;
 pub mod field;

@@ -1,0 +1,55 @@
+//! Rules of ACTIVATE and ACTIVATION_TABLE_LOAD (chapter 05 sections 3.2, 3.6, 3.7).
+
+use super::address::OperandUse;
+use super::gates::{self};
+use super::{Checker, rules};
+use crate::isa::Dtype;
+use crate::isa::field::{AccumCmd, ImmSrc, ImmSrcN};
+use crate::isa::layouts::{CTRL_NO_23, S3D3_AC};
+
+/// Parametric ReLU: the one function that reads `imm`.
+const PARAMETRIC_RELU: u8 = 4;
+
+/// Functions with a definition (chapter 05 section 3.7).
+fn is_defined(function: u8) -> bool {
+    matches!(function, 1..=13 | 19 | 21..=26 | 28..=38 | 128..=130)
+}
+
+pub(super) fn activate(c: &mut Checker<'_>) {
+    let Some(o) = c.operands::<S3D3_AC>() else { return };
+    let (in_dtype, bias_dtype) = (o.in_bias_dtype.low(), o.in_bias_dtype.high());
+    let lanes = c.lanes("num_active_channels", o.num_active_channels);
+    c.dtype("in_bias_dtype", in_dtype, gates::D12);
+    c.dtype("in_bias_dtype", bias_dtype, gates::BIAS);
+    c.dtype("out_dtype", o.out_dtype, gates::D13);
+    c.tensor("src", &o.src, OperandUse::read(in_dtype, lanes));
+    c.tensor("dst", &o.dst, OperandUse::write(o.out_dtype, lanes));
+    c.count("dst", &o.dst, o.src.count());
+
+    let bias_source = match o.bias_src_n {
+        ImmSrcN::PTR => ImmSrc::PTR,
+        ImmSrcN::REG_PTR => ImmSrc::REG_PTR,
+        _ => ImmSrc::INSTRUCTION,
+    };
+    c.scalar("scale_value", o.scale_value, o.scale_src, Dtype::FP32, lanes);
+    c.scalar("bias", o.bias, bias_source, bias_dtype, lanes);
+    // real words hold a dummy pointer in an `imm` that nothing reads
+    if o.activation_func == PARAMETRIC_RELU || o.accumulator_cmd == AccumCmd::LOAD_ACCUMULATE {
+        c.scalar("imm", o.imm, o.imm_src, Dtype::FP32, lanes);
+    }
+
+    let in_tables = c.cx.activation_functions.is_some_and(|f| f[usize::from(o.activation_func)]);
+    if !in_tables && !is_defined(o.activation_func) {
+        let expected = "a function with a definition or a table";
+        c.report(rules::ACTIVATION_FUNCTION, "activation_func", o.activation_func, expected);
+    }
+}
+
+pub(super) fn table_load(c: &mut Checker<'_>) {
+    let Some(o) = c.operands::<CTRL_NO_23>() else { return };
+    let sets = c.cx.activation_sets;
+    if let Some(sets) = sets.filter(|sets| usize::from(o.act_tbl_sel) >= *sets) {
+        let expected = format_args!("one of the container's {sets} table sets");
+        c.report(rules::ACTIVATION_SET, "act_tbl_sel", o.act_tbl_sel, expected);
+    }
+}
