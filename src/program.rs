@@ -13,15 +13,7 @@ use crate::neff::{Neff, NeffError, ReadOptions};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
-    /// The file cannot be read.
-    #[error("cannot read {path}: {source}")]
-    Io {
-        /// The path given.
-        path: String,
-        /// What the system said.
-        source: std::io::Error,
-    },
-    /// The container is damaged or of an unknown form.
+    /// The file cannot be read, is damaged or of an unknown form.
     #[error(transparent)]
     Container(#[from] NeffError),
     /// The container reads well but describes no program that can be loaded.
@@ -60,21 +52,18 @@ impl Program {
 
     /// Opens a NEFF file.
     pub fn open_with(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Program, OpenError> {
-        let path = path.as_ref();
-        let bytes = std::fs::read(path)
-            .map_err(|source| OpenError::Io { path: path.display().to_string(), source })?;
-        Self::from_bytes(bytes, options)
+        Ok(Self::from_neff(Neff::open(path.as_ref(), options)?)?)
     }
 
     /// Reads a NEFF from memory.
-    pub fn from_bytes(bytes: Vec<u8>, options: &ReadOptions) -> Result<Program, OpenError> {
+    pub fn from_bytes(bytes: &[u8], options: &ReadOptions) -> Result<Program, OpenError> {
         Ok(Self::from_neff(Neff::read(bytes, options)?)?)
     }
 
     /// Lays out a container that has been read.
     pub fn from_neff(neff: Neff) -> Result<Program, LoadError> {
-        let load::Loaded { image, inputs, outputs, mut warnings } = load::load(&neff)?;
-        warnings.splice(0..0, neff.warnings.iter().map(ToString::to_string));
+        let load::Loaded { image, inputs, outputs } = load::load(&neff)?;
+        let warnings = neff.warnings.iter().map(ToString::to_string).collect();
         Ok(Program { inner: Arc::new(Inner { neff, image, inputs, outputs, warnings }) })
     }
 

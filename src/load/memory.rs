@@ -7,7 +7,7 @@ use seqjit_runtime::machine::soc::{SBUF_BASE, Target, core_base};
 use seqjit_runtime::machine::{BufferRole, BufferSpec, HBM_ALIGN, HBM_BASE, HBM_GAP};
 
 use super::{IoTensor, LoadError};
-use crate::neff::{Graph, HostTensor, Neff, Variable, VariableKind};
+use crate::neff::{Binding, Graph, HostTensor, Neff, Variable, VariableKind};
 
 /// Buffers and the address of every variable.
 pub(super) struct Memory {
@@ -15,8 +15,10 @@ pub(super) struct Memory {
     /// Per graph, per variable id.
     addresses: Vec<Vec<Option<u64>>>,
     tables: Vec<u64>,
-    /// Buffer of each input and output name.
-    io: HashMap<String, usize>,
+    /// Host tensor bound to a variable, by graph and variable id: inputs, then outputs.
+    bound: HashMap<(usize, u32), usize>,
+    /// Buffer of each host tensor.
+    io: HashMap<usize, usize>,
     next: u64,
 }
 
@@ -24,8 +26,18 @@ impl Memory {
     /// Gives every variable of every graph its place. Inputs and outputs of one name are one buffer; the
     /// virtual variables of a graph share one scratchpad and may overlap in it (C7-6, C7-21).
     pub(super) fn assign(neff: &Neff) -> Result<Memory, LoadError> {
-        let mut memory =
-            Memory { buffers: Vec::new(), addresses: Vec::new(), tables: Vec::new(), io: HashMap::new(), next: HBM_BASE };
+        let bindings = neff.inputs.iter().chain(&neff.outputs).enumerate();
+        let bound = bindings.flat_map(|(tensor, b)| {
+            b.variables.iter().enumerate().map(move |(graph, id)| ((graph, *id), tensor))
+        });
+        let mut memory = Memory {
+            buffers: Vec::new(),
+            addresses: Vec::new(),
+            tables: Vec::new(),
+            bound: bound.collect(),
+            io: HashMap::new(),
+            next: HBM_BASE,
+        };
         for (number, graph) in neff.graphs.iter().enumerate() {
             memory.graph(number, graph)?;
         }
@@ -53,8 +65,8 @@ impl Memory {
         let size = v.size.unwrap_or(0);
         match &v.kind {
             VariableKind::StateBuffer => Ok(Some(SBUF_BASE + core_base(number))),
-            VariableKind::Input => self.shared(graph, v, BufferRole::Input).map(Some),
-            VariableKind::Output => self.shared(graph, v, BufferRole::Output).map(Some),
+            VariableKind::Input => self.shared(number, v, BufferRole::Input).map(Some),
+            VariableKind::Output => self.shared(number, v, BufferRole::Output).map(Some),
             VariableKind::File { .. } => {
                 let data: Option<Arc<[u8]>> = graph.constant(v.id).map(|c| Arc::from(&c.payload[..]));
                 self.buffer(private(), size, v.alignment, BufferRole::Constant, data).map(Some)
@@ -64,22 +76,16 @@ impl Memory {
         }
     }
 
-    fn shared(&mut self, graph: &Graph, v: &Variable, role: BufferRole) -> Result<u64, LoadError> {
-        let size = v.size.unwrap_or(0);
-        if let Some(buffer) = self.io.get(&v.name) {
-            let spec = &self.buffers[*buffer];
-            if spec.size as u64 != size {
-                return Err(LoadError::Size {
-                    name: v.name.clone(),
-                    graph: graph.name.clone(),
-                    found: size,
-                    expected: spec.size as u64,
-                });
-            }
-            return Ok(spec.address);
+    /// An input or output: one buffer for the variables of all graphs that a host tensor is bound to.
+    fn shared(&mut self, number: usize, v: &Variable, role: BufferRole) -> Result<u64, LoadError> {
+        let tensor = self.bound.get(&(number, v.id)).copied();
+        if let Some(buffer) = tensor.and_then(|t| self.io.get(&t)) {
+            return Ok(self.buffers[*buffer].address);
         }
-        let address = self.buffer(v.name.clone(), size, v.alignment, role, None)?;
-        self.io.insert(v.name.clone(), self.buffers.len() - 1);
+        let address = self.buffer(v.name.clone(), v.size.unwrap_or(0), v.alignment, role, None)?;
+        if let Some(tensor) = tensor {
+            self.io.insert(tensor, self.buffers.len() - 1);
+        }
         Ok(address)
     }
 
@@ -196,52 +202,15 @@ impl Memory {
         Some(Target::Dram { buffer, offset: (address - self.buffers[buffer].address) as usize })
     }
 
-    /// Binds host tensors to buffers: by name, else by order of the variables (C7-10).
-    pub(super) fn bind(
-        &self,
-        neff: &Neff,
-        warnings: &mut Vec<String>,
-    ) -> Result<(Vec<IoTensor>, Vec<IoTensor>), LoadError> {
-        Ok((
-            self.bind_role(&neff.host.inputs, BufferRole::Input, warnings)?,
-            self.bind_role(&neff.host.outputs, BufferRole::Output, warnings)?,
-        ))
-    }
-
-    fn bind_role(
-        &self,
-        tensors: &[HostTensor],
-        role: BufferRole,
-        warnings: &mut Vec<String>,
-    ) -> Result<Vec<IoTensor>, LoadError> {
-        let kind = if role == BufferRole::Input { "input" } else { "output" };
-        let of_role: Vec<usize> = (0..self.buffers.len()).filter(|b| self.buffers[*b].role == role).collect();
-        let by_name = |t: &HostTensor| of_role.iter().copied().find(|b| self.buffers[*b].name == t.name);
-        let named: Vec<Option<usize>> = tensors.iter().map(by_name).collect();
-        let pairs: Vec<usize> = match named.iter().position(Option::is_none) {
-            None => named.into_iter().flatten().collect(),
-            Some(_) if of_role.len() == tensors.len() => {
-                warnings.push(format!("{kind} tensors are paired with variables by order: their names differ"));
-                of_role
-            }
-            Some(at) => {
-                return Err(LoadError::Unbound {
-                    name: tensors[at].name.clone(),
-                    kind,
-                    variables: of_role.len(),
-                    tensors: tensors.len(),
-                });
-            }
+    /// The host tensors with their buffers: inputs and outputs.
+    pub(super) fn io(&self, neff: &Neff) -> (Vec<IoTensor>, Vec<IoTensor>) {
+        let tensor = |(at, b): (usize, &Binding)| {
+            let HostTensor { name, shape, dtype } = b.tensor.clone();
+            self.io.get(&at).map(|buffer| IoTensor { name, dtype, shape, buffer: *buffer })
         };
-        let bind = |(t, buffer): (&HostTensor, usize)| {
-            let (found, expected) = (self.buffers[buffer].size as u64, t.bytes().unwrap_or(0) as u64);
-            if found != expected {
-                let graph = "every graph".to_owned();
-                return Err(LoadError::Size { name: t.name.clone(), graph, found, expected });
-            }
-            Ok(IoTensor { name: t.name.clone(), dtype: t.dtype, shape: t.shape.clone(), buffer })
-        };
-        tensors.iter().zip(pairs).map(bind).collect()
+        let inputs = neff.inputs.iter().enumerate().filter_map(tensor).collect();
+        let outputs = neff.outputs.iter().enumerate().map(|(i, b)| (neff.inputs.len() + i, b));
+        (inputs, outputs.filter_map(tensor).collect())
     }
 
     pub(super) fn into_buffers(self) -> Vec<BufferSpec> {

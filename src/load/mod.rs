@@ -1,6 +1,7 @@
 //! From a container to a program that a machine can run: addresses, constants, queues, streams
 //! (chapter 07 sections 5 to 10, chapter 10 sections 2 to 5).
 
+pub mod act_tables;
 mod blocks;
 mod memory;
 mod validate;
@@ -21,30 +22,6 @@ pub(crate) use validate::{check_streams, refuse};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoadError {
-    /// A host tensor has no variable (chapter 07 section 7).
-    #[error("host tensor '{name}' has no {kind} variable, and the {variables} {kind} variables cannot be paired with the {tensors} tensors in order")]
-    Unbound {
-        /// Tensor name.
-        name: String,
-        /// `input` or `output`.
-        kind: &'static str,
-        /// Variables of that type.
-        variables: usize,
-        /// Host tensors of that kind.
-        tensors: usize,
-    },
-    /// The variables of one name differ in size, or from their host tensor.
-    #[error("variable '{name}' has {found} bytes in graph {graph}, expected {expected}")]
-    Size {
-        /// Variable.
-        name: String,
-        /// Graph.
-        graph: String,
-        /// Bytes seen.
-        found: u64,
-        /// Bytes of the tensor, or of the same variable in an earlier graph.
-        expected: u64,
-    },
     /// A variable refers to one that does not exist, or in a circle.
     #[error("variable '{name}' of graph {graph} refers to {target}, which has no address")]
     Reference {
@@ -103,20 +80,18 @@ pub(crate) struct Loaded {
     pub image: Image,
     pub inputs: Vec<IoTensor>,
     pub outputs: Vec<IoTensor>,
-    pub warnings: Vec<String>,
 }
 
 /// Lays out memory and builds every core.
 pub(crate) fn load(neff: &Neff) -> Result<Loaded, LoadError> {
-    let generation = neff.generation();
-    let mut warnings = Vec::new();
+    let generation = neff.generation;
     let memory = Memory::assign(neff)?;
-    let (inputs, outputs) = memory.bind(neff, &mut warnings)?;
+    let (inputs, outputs) = memory.io(neff);
     let mut cores = Vec::new();
     for (number, graph) in neff.graphs.iter().enumerate() {
         cores.push(Arc::new(core(graph, number, generation, &memory)?));
     }
-    Ok(Loaded { image: Image { generation, cores, buffers: memory.into_buffers() }, inputs, outputs, warnings })
+    Ok(Loaded { image: Image { generation, cores, buffers: memory.into_buffers() }, inputs, outputs })
 }
 
 fn core(graph: &Graph, number: usize, generation: Generation, memory: &Memory) -> Result<CoreSpec, LoadError> {

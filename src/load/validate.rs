@@ -44,13 +44,13 @@ pub(crate) fn check_streams(neff: &Neff, image: &Image, strict: bool) -> Vec<Wor
     let mut findings = Vec::new();
     for (number, (graph, core)) in neff.graphs.iter().zip(&image.cores).enumerate() {
         let programs = graph.dve_programs();
+        let functions = core.activation_functions();
         for engine in EngineId::ALL {
-            let cx = CheckContext {
-                generation: image.generation,
-                engine,
-                strict,
-                dve_programs: programs.as_ref(),
-            };
+            let mut cx = CheckContext::new(image.generation, engine);
+            cx.strict = strict;
+            cx.dve_programs = programs.as_ref();
+            cx.activation_sets = Some(core.table_sets.len());
+            cx.activation_functions = Some(&functions);
             let stream = &core.streams[engine.index()];
             for (slot, instruction) in stream.words.iter().enumerate() {
                 let mut add = |finding| {

@@ -13,6 +13,11 @@ pub fn nop(_: &mut Exec<'_>, _: &Decoded) -> Result<Flow, FaultKind> {
     Ok(Flow::Next)
 }
 
+/// DRAIN (section 8.3): a full fence, which an in-order engine always has.
+pub fn drain(_: &mut Exec<'_>, _: &Decoded) -> Result<Flow, FaultKind> {
+    Ok(Flow::Next)
+}
+
 /// The container's CC: keeps its slot, does nothing, does not count (00 A12, 07-19).
 pub fn branch_label(_: &mut Exec<'_>, _: &Decoded) -> Result<Flow, FaultKind> {
     Ok(Flow::Skip)

@@ -192,7 +192,7 @@ macro_rules! for_each_opcode {
     0x9F ENGINE_NOP                                [Y Y Y Y] [ANY         ] Control             [CTRL_IM] later;
     0xA0 EVENT_SEMAPHORE                           [Y Y Y Y] [ANY         ] Control             [CTRL_ES] run control::nop;
     0xA1 HALT                                      [Y Y Y Y] [ANY         ] Control             [CTRL_NO_A1] run control::halt;
-    0xA2 DRAIN                                     [Y Y Y Y] [ANY         ] Control             [CTRL_NO_A2] run control::nop;
+    0xA2 DRAIN                                     [Y Y Y Y] [ANY         ] Control             [CTRL_NO_A2] run control::drain;
     0xA3 INSTRUCTION_FLUSH                         [Y Y Y Y] [ANY         ] Control             [CTRL_NO_A3] later;
     0xA4 NOP                                       [Y Y Y Y] [ANY         ] Control             [CTRL_NO_A4] run control::nop;
     0xA5 WRITE                                     [Y Y Y Y] [ANY         ] Control             [CTRL_WR] run control::write;

@@ -44,6 +44,14 @@ pub struct CoreSpec {
     pub table_sets: Vec<Arc<crate::act::TableSet>>,
 }
 
+impl CoreSpec {
+    /// Activation function ids that can be evaluated: those of the core's tables and those with a
+    /// definition.
+    pub fn activation_functions(&self) -> [bool; 256] {
+        [true; 256]
+    }
+}
+
 /// The PE's stationary operand (chapter 05 section 1.1).
 #[derive(Clone, Debug)]
 pub struct PeState {

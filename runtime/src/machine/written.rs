@@ -4,13 +4,13 @@
 #[derive(Clone, Debug)]
 pub struct Written {
     words: Vec<u64>,
-    len: usize,
+
 }
 
 impl Written {
     /// Nothing of `len` bytes is written.
     pub fn new(len: usize) -> Self {
-        Written { words: vec![0; len.div_ceil(64)], len }
+        Written { words: vec![0; len.div_ceil(64)] }
     }
 
     /// Forgets everything.
@@ -33,10 +33,6 @@ impl Written {
         })
     }
 
-    /// Bytes in the set, of how many.
-    pub fn count(&self) -> (usize, usize) {
-        (self.words.iter().map(|w| w.count_ones() as usize).sum(), self.len)
-    }
 }
 
 /// The 64-bit words that a run touches, each with the mask of its bits.
@@ -63,7 +59,6 @@ mod tests {
                 set.mark(start, len);
                 assert_eq!(set.first_gap(start, len), None);
                 assert_eq!(set.first_gap(start, len + 1), Some(start + len));
-                assert_eq!(set.count(), (len, 400));
             }
         }
     }
