@@ -52,7 +52,7 @@ impl Level {
 
 thread_local! {
     /// `None` until the host has been asked. Only [`Level::current`] and [`with_level`] write it, and
-    /// both keep it at or below the host's level: the safety of [`multiversion`] rests on that.
+    /// both keep it at or below the host's level: the safety of `multiversion!` rests on that.
     static CURRENT: Cell<Option<Level>> = const { Cell::new(None) };
 }
 
@@ -78,26 +78,25 @@ macro_rules! multiversion {
             fn body($($arg: $ty),*) $(-> $ret)? $body
 
             #[cfg(target_arch = "x86_64")]
-            {
-                use $crate::num::dispatch::Level;
-
-                #[target_feature(enable = "avx2")]
-                fn avx2($($arg: $ty),*) $(-> $ret)? {
-                    body($($arg),*)
-                }
-                #[target_feature(enable = "avx2,avx512f,avx512bw,avx512dq,avx512vl")]
-                fn avx512($($arg: $ty),*) $(-> $ret)? {
-                    body($($arg),*)
-                }
-                match Level::current() {
-                    // SAFETY: the current level never exceeds what the host was found to have.
-                    Level::Avx512 => return unsafe { avx512($($arg),*) },
-                    // SAFETY: as above.
-                    Level::Avx2 => return unsafe { avx2($($arg),*) },
-                    Level::Baseline => {}
-                }
+            #[target_feature(enable = "avx2")]
+            fn avx2($($arg: $ty),*) $(-> $ret)? {
+                body($($arg),*)
             }
-            body($($arg),*)
+            #[cfg(target_arch = "x86_64")]
+            #[target_feature(enable = "avx2,avx512f,avx512bw,avx512dq,avx512vl")]
+            fn avx512($($arg: $ty),*) $(-> $ret)? {
+                body($($arg),*)
+            }
+
+            match $crate::num::dispatch::Level::current() {
+                // SAFETY: the current level never exceeds what the host was found to have.
+                #[cfg(target_arch = "x86_64")]
+                $crate::num::dispatch::Level::Avx512 => unsafe { avx512($($arg),*) },
+                // SAFETY: as above.
+                #[cfg(target_arch = "x86_64")]
+                $crate::num::dispatch::Level::Avx2 => unsafe { avx2($($arg),*) },
+                _ => body($($arg),*),
+            }
         }
     };
 }

@@ -62,11 +62,11 @@ multiversion! {
             Dtype::UINT8 => store(src, dst, |v| (to_small_int(v, 0.0, 255.0) as u8).to_le_bytes()),
             Dtype::INT16 => store(src, dst, |v| (to_small_int(v, -32768.0, 32767.0) as i16).to_le_bytes()),
             Dtype::UINT16 => store(src, dst, |v| (to_small_int(v, 0.0, 65535.0) as u16).to_le_bytes()),
+            Dtype::INT32 => store(src, dst, |v| to_i32(v).to_le_bytes()),
+            Dtype::UINT32 => store(src, dst, |v| to_u32(v).to_le_bytes()),
             // Casts from float saturate and turn NaN into 0.
-            Dtype::INT32 => store(src, dst, |v| (round_ties_even(v) as i32).to_le_bytes()),
-            Dtype::UINT32 => store(src, dst, |v| (round_ties_even(v) as u32).to_le_bytes()),
-            Dtype::INT64 => store(src, dst, |v| (round_ties_even(v) as i64).to_le_bytes()),
-            Dtype::UINT64 => store(src, dst, |v| (round_ties_even(v) as u64).to_le_bytes()),
+            Dtype::INT64 => store(src, dst, |v| (v.round_ties_even() as i64).to_le_bytes()),
+            Dtype::UINT64 => store(src, dst, |v| (v.round_ties_even() as u64).to_le_bytes()),
             Dtype::FP32 => store(src, dst, |v| canonical(v).to_le_bytes()),
             Dtype::FP32R => store(src, dst, |v| to_fp32r(v).to_le_bytes()),
             _ if !converts_from_f32(dtype) => {
@@ -260,18 +260,45 @@ fn to_fp32r(value: f32) -> u32 {
     if value.is_nan() { CANONICAL_NAN.to_bits() } else { rounded }
 }
 
-/// As [`f32::round_ties_even`], which is a library call where the target has no instruction for it.
-#[inline(always)]
-fn round_ties_even(value: f32) -> f32 {
-    // Last place 1: the addition rounds.
-    const GRID: f32 = 8_388_608.0;
-    let magnitude = value.abs();
-    let rounded = if magnitude < GRID { (magnitude + GRID) - GRID } else { magnitude };
-    rounded.copysign(value)
-}
+/// 1.5 · 2^23: the last place of its neighbourhood is 1, so that adding it rounds to an integer, which then
+/// stands in the low bits.
+const INTEGER_GRID: f32 = 12_582_912.0;
 
-/// Rounds and clamps to limits that i32 holds; NaN gives 0.
+/// Rounds to nearest even within limits of at most ±2^22; NaN gives 0.
 #[inline(always)]
 fn to_small_int(value: f32, min: f32, max: f32) -> i32 {
-    round_ties_even(value).clamp(min, max) as i32
+    // Limits are integers, so that clamping first makes no difference.
+    let value = if value.is_nan() { 0.0 } else { value };
+    round_small(value.clamp(min, max))
+}
+
+#[inline(always)]
+fn round_small(value: f32) -> i32 {
+    (value + INTEGER_GRID).to_bits().wrapping_sub(INTEGER_GRID.to_bits()) as i32
+}
+
+/// Rounds to nearest even modulo 2^32, for values below 2^32 in magnitude.
+#[inline(always)]
+fn round_wrapping(value: f32) -> u32 {
+    // The upper half is a multiple of 2^16 and the rest is exact, so that the rest decides the rounding.
+    let upper = (value * (1.0 / 65536.0) + INTEGER_GRID) - INTEGER_GRID;
+    let rest = value - upper * 65536.0;
+    ((round_small(upper) << 16).wrapping_add(round_small(rest))) as u32
+}
+
+#[inline(always)]
+fn to_i32(value: f32) -> i32 {
+    const END: f32 = 2_147_483_648.0;
+    let within = (-END..END).contains(&value);
+    let rounded = round_wrapping(if within { value } else { 0.0 }) as i32;
+    let beyond = if value < 0.0 { i32::MIN } else { i32::MAX };
+    if within || value.is_nan() { rounded } else { beyond }
+}
+
+#[inline(always)]
+fn to_u32(value: f32) -> u32 {
+    const END: f32 = 4_294_967_296.0;
+    let within = (0.0..END).contains(&value);
+    let rounded = round_wrapping(if within { value } else { 0.0 });
+    if value >= END { u32::MAX } else { rounded }
 }

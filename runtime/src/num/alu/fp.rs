@@ -154,7 +154,15 @@ multiversion! {
 /// The largest `f(x)` by rank.
 #[inline(always)]
 fn largest(acc: f32, row: &[f32], f: impl Fn(f32) -> f32) -> f32 {
-    let best = row.iter().fold(rank(f(acc)), |best, x| best.max(rank(f(*x))));
+    let mut best = rank(f(acc));
+    for x in row {
+        // A comparison, not `Ord::max`, whose simplification with the NaN test hides the reduction from
+        // the vectoriser.
+        let next = rank(f(*x));
+        if next > best {
+            best = next;
+        }
+    }
     if best == rank(CANONICAL_NAN) { CANONICAL_NAN } else { f32::from_bits(flip_negative(best) as u32) }
 }
 

@@ -5,7 +5,6 @@
 
 use super::{AluForm, Rhs, UnsupportedOp, operands, select_op, zip_rows};
 use crate::isa::{AluOp, AluSet, Dtype};
-use crate::num::dispatch::multiversion;
 
 /// The operators. The base band is here for the words that compute with it in this class: MOD, and ADD,
 /// SUBTRACT and MULT of 32-bit integers on POOL (chapter 04, C3), and for the register ALU (chapter 02
@@ -110,12 +109,12 @@ pub fn fold_row_int(op: AluOp, acc: i64, row: &[i64], dtype: Dtype) -> Result<(i
     folded.map(|value| (value, by_zero)).ok_or(unsupported(op))
 }
 
-multiversion! {
-    fn map_rows(op: AluOp, left: Rhs<'_, i64>, right: Rhs<'_, i64>, dtype: Dtype, out: &mut [i64]) -> Option<()> {
-        at_width!(op, dtype, T => {
-            integer!(op, T, f => zip_rows(left, right, out, |a, b| f(T::narrow(a), T::narrow(b)).widen()))
-        })
-    }
+/// Not compiled per CPU level as the other classes are: with four types to every operator that costs ten
+/// times the compile time of the whole crate.
+fn map_rows(op: AluOp, left: Rhs<'_, i64>, right: Rhs<'_, i64>, dtype: Dtype, out: &mut [i64]) -> Option<()> {
+    at_width!(op, dtype, T => {
+        integer!(op, T, f => zip_rows(left, right, out, |a, b| f(T::narrow(a), T::narrow(b)).widen()))
+    })
 }
 
 /// The position of the largest or smallest element among all that were pushed, the first one if there are
