@@ -1,6 +1,7 @@
 //! The text of waits and updates, from one table for each (chapter 09 section 2.1; codes: chapter 03 sections 2.2
 //! and 2.3). Modes that no vendor text shows follow the decision there.
 
+use super::super::field::{UpdateMode, WaitMode};
 use super::cursor::{AsmErrorKind, Cursor, Parsed};
 use super::view::View;
 use super::{Names, Shown};
@@ -38,39 +39,39 @@ const fn event(code: u8, operator: &'static str, seen: bool) -> Mode {
 
 /// Wait modes. Of two operators that begin alike the longer one comes first.
 const WAITS: &[Mode] = &[
-    semaphore(0x01, "==", Operand::Number, true),
-    semaphore(0x81, "==", Operand::Register, false),
-    semaphore(0x91, "==", Operand::RegisterOffset, false),
-    semaphore(0x03, "<=", Operand::Number, false),
-    semaphore(0x83, "<=", Operand::Register, false),
-    semaphore(0x93, "<=", Operand::RegisterOffset, false),
-    semaphore(0x02, "<", Operand::Number, false),
-    semaphore(0x82, "<", Operand::Register, false),
-    semaphore(0x92, "<", Operand::RegisterOffset, false),
-    semaphore(0x05, ">=", Operand::Number, true),
-    semaphore(0x85, ">=", Operand::Register, false),
-    semaphore(0x95, ">=", Operand::RegisterOffset, false),
-    semaphore(0x04, ">", Operand::Number, true),
-    semaphore(0x84, ">", Operand::Register, false),
-    semaphore(0x94, ">", Operand::RegisterOffset, false),
-    event(0x07, "==1-", true),
-    event(0x06, "==1", false),
-    event(0x0F, "==0+", false),
-    event(0x0E, "==0", false),
+    semaphore(WaitMode::SEM_EQ_IMM.0, "==", Operand::Number, true),
+    semaphore(WaitMode::SEM_EQ_REG.0, "==", Operand::Register, false),
+    semaphore(WaitMode::SEM_EQ_REG_OFFSET.0, "==", Operand::RegisterOffset, false),
+    semaphore(WaitMode::SEM_LE_IMM.0, "<=", Operand::Number, false),
+    semaphore(WaitMode::SEM_LE_REG.0, "<=", Operand::Register, false),
+    semaphore(WaitMode::SEM_LE_REG_OFFSET.0, "<=", Operand::RegisterOffset, false),
+    semaphore(WaitMode::SEM_LT_IMM.0, "<", Operand::Number, false),
+    semaphore(WaitMode::SEM_LT_REG.0, "<", Operand::Register, false),
+    semaphore(WaitMode::SEM_LT_REG_OFFSET.0, "<", Operand::RegisterOffset, false),
+    semaphore(WaitMode::SEM_GE_IMM.0, ">=", Operand::Number, true),
+    semaphore(WaitMode::SEM_GE_REG.0, ">=", Operand::Register, false),
+    semaphore(WaitMode::SEM_GE_REG_OFFSET.0, ">=", Operand::RegisterOffset, false),
+    semaphore(WaitMode::SEM_GT_IMM.0, ">", Operand::Number, true),
+    semaphore(WaitMode::SEM_GT_REG.0, ">", Operand::Register, false),
+    semaphore(WaitMode::SEM_GT_REG_OFFSET.0, ">", Operand::RegisterOffset, false),
+    event(WaitMode::EVT_SET_THEN_CLEAR.0, "==1-", true),
+    event(WaitMode::EVT_SET.0, "==1", false),
+    event(WaitMode::EVT_CLEAR_THEN_SET.0, "==0+", false),
+    event(WaitMode::EVT_CLEAR.0, "==0", false),
 ];
 
 /// Update modes of the phase [`COMPLETE`]; the codes of [`READ`] lack the bit [`COMPLETE_BIT`].
 const UPDATES: &[Mode] = &[
-    semaphore(0x13, "++", Operand::None, true),
-    semaphore(0x14, "--", Operand::None, true),
-    semaphore(0x15, "+=", Operand::Number, true),
-    semaphore(0x95, "+=", Operand::Register, false),
-    semaphore(0x17, "-=", Operand::Number, false),
-    semaphore(0x97, "-=", Operand::Register, false),
-    semaphore(0x19, "=", Operand::Number, true),
-    semaphore(0x99, "=", Operand::Register, false),
-    event(0x11, "+", true),
-    event(0x12, "-", false),
+    semaphore(UpdateMode::SEM_INC_COMPLETE.0, "++", Operand::None, true),
+    semaphore(UpdateMode::SEM_DEC_COMPLETE.0, "--", Operand::None, true),
+    semaphore(UpdateMode::SEM_ADD_IMM_COMPLETE.0, "+=", Operand::Number, true),
+    semaphore(UpdateMode::SEM_ADD_REG_COMPLETE.0, "+=", Operand::Register, false),
+    semaphore(UpdateMode::SEM_SUB_IMM_COMPLETE.0, "-=", Operand::Number, false),
+    semaphore(UpdateMode::SEM_SUB_REG_COMPLETE.0, "-=", Operand::Register, false),
+    semaphore(UpdateMode::SEM_WR_IMM_COMPLETE.0, "=", Operand::Number, true),
+    semaphore(UpdateMode::SEM_WR_REG_COMPLETE.0, "=", Operand::Register, false),
+    event(UpdateMode::EVT_SET_COMPLETE.0, "+", true),
+    event(UpdateMode::EVT_CLR_COMPLETE.0, "-", false),
 ];
 
 const COMPLETE: &str = "@complete";

@@ -1,6 +1,6 @@
 //! The pieces of single forms: scalars with a source, DMA addresses, register lists, branches.
 
-use super::super::field::{Addr8, DataSrc, ImmSrc, Kind};
+use super::super::field::{Addr8, BranchCmp, BranchMode, DataSrc, ImmSrc, Kind};
 use super::super::{Addr8Form, Dtype};
 use super::cursor::{AsmErrorKind, Cursor, Parsed};
 use super::events::{self, EXTENDED, Given};
@@ -288,8 +288,8 @@ impl Piece for Compare {
         };
         let code = view.get_byte("cmp_op")?;
         let plain = if table.name_of(code).is_some() { code & !COMPARE_REGISTER } else { code };
-        // ALWAYS and EQ.
-        Some(Shown { text: values::print_member(table, plain), ours: !matches!(code, 0 | 3) })
+        let seen = matches!(BranchCmp(code), BranchCmp::ALWAYS | BranchCmp::EQ);
+        Some(Shown { text: values::print_member(table, plain), ours: !seen })
     }
 
     fn parse(&self, cursor: &mut Cursor, view: &mut View) -> Parsed<()> {
@@ -345,17 +345,21 @@ impl Piece for Register {
 /// The target of COMPARE_BRANCH as a number: the low half of its 64-bit immediate.
 pub(super) struct Label;
 
-/// Target modes that take the target from registers (chapter 03 section 5).
-fn branches_to_registers(view: &View) -> Option<bool> {
-    Some(matches!(view.get_byte("target_mode")?, 1 | 4))
+fn target_mode(view: &View) -> Option<BranchMode> {
+    Some(BranchMode(view.get_byte("target_mode")?))
+}
+
+/// The target comes from registers.
+fn is_indirect(mode: BranchMode) -> bool {
+    matches!(mode, BranchMode::REGISTER | BranchMode::RELATIVE_REGISTER)
 }
 
 impl Piece for Label {
     fn print(&self, view: &View) -> Option<Shown> {
         let low = view.get("br_immediate")? as u32;
-        // Relative targets are the seen ones.
-        let shown = Shown { text: low.to_string(), ours: view.get_byte("target_mode")? != 3 };
-        (!branches_to_registers(view)?).then_some(shown)
+        let mode = target_mode(view)?;
+        let shown = Shown { text: low.to_string(), ours: mode != BranchMode::RELATIVE };
+        (!is_indirect(mode)).then_some(shown)
     }
 
     fn parse(&self, cursor: &mut Cursor, view: &mut View) -> Parsed<()> {
@@ -372,7 +376,7 @@ pub(super) struct Target;
 impl Piece for Target {
     fn print(&self, view: &View) -> Option<Shown> {
         let (hi, lo) = (view.get("target_reg_hi")?, view.get("target_reg_lo")?);
-        branches_to_registers(view)?.then(|| ours(format!("$R[{hi}]:$R[{lo}]")))
+        is_indirect(target_mode(view)?).then(|| ours(format!("$R[{hi}]:$R[{lo}]")))
     }
 
     fn parse(&self, cursor: &mut Cursor, view: &mut View) -> Parsed<()> {
@@ -381,7 +385,7 @@ impl Piece for Target {
         let lo = cursor.register(0xFF)?;
         view.set("target_reg_hi", hi);
         view.set("target_reg_lo", lo);
-        view.set("target_mode", 1);
+        view.set("target_mode", u64::from(BranchMode::REGISTER.0));
         Ok(())
     }
 }
