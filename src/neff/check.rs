@@ -62,6 +62,9 @@ impl<'a> Variables<'a> {
         let mut seen = HashSet::new();
         let count = self.list.len();
         for variable in self.list {
+            if findings.full() {
+                return;
+            }
             if variable.id as usize >= count || !seen.insert(variable.id) {
                 let expected = format!("an id below {count}, the number of variables, and used once");
                 findings.push(self.broken(Rule::VariableId, variable, "var_id", variable.id, expected));
@@ -85,6 +88,9 @@ impl<'a> Variables<'a> {
     fn references(&self, findings: &mut Findings) {
         let ids: HashSet<u32> = self.list.iter().map(|v| v.id).collect();
         for variable in self.list {
+            if findings.full() {
+                return;
+            }
             let (key, named) = match &variable.kind {
                 VariableKind::Pointer { referenced } => {
                     ("referenced_var_id", std::slice::from_ref(referenced))
@@ -102,6 +108,9 @@ impl<'a> Variables<'a> {
     /// A virtual variable lies inside what it aliases, and no chain of aliases comes back to itself.
     fn backing(&self, findings: &mut Findings) {
         for variable in self.list {
+            if findings.full() {
+                return;
+            }
             let VariableKind::Virtual { backing: Some(name), offset } = &variable.kind else { continue };
             let Some(target) = self.by_name.get(name.as_str()) else {
                 let expected = "the name of a variable";
