@@ -7,8 +7,10 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;
 
 use flate2::bufread::GzDecoder;
-use seqjit_runtime::isa::check::{CheckContext, Finding, Severity, check_bytes, default_dve_programs};
-use seqjit_runtime::isa::{EngineId, Generation, Word};
+use seqjit_runtime::isa::check::{
+    CheckContext, Finding, Severity, check_bytes, default_dve_programs, unsupported_reason,
+};
+use seqjit_runtime::isa::{EngineId, Generation, Word, decode};
 
 /// A file or folder of the test data; says loudly if it is missing.
 fn data(name: &str) -> Option<PathBuf> {
@@ -40,6 +42,7 @@ fn golden_words_are_valid() {
         let generation = Generation::parse(&row["gen"]).unwrap();
         let cx = CheckContext::new(generation, EngineId::parse(&row["engine"]).unwrap());
         complaints.extend(check_bytes(&word, &cx).iter().map(|f| format!("{} {word:?}: {f}", row["opcode"])));
+        assert_eq!(unsupported_reason(&decode(&word, generation).unwrap(), &cx), None, "{word:?}");
         words += 1;
     }
     assert_eq!(words, 454);

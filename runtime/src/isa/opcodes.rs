@@ -3,7 +3,7 @@
 //! Columns: byte, name (`as` the name that operand text shows), presence on S C M V, engines that may
 //! run it, family, operand struct (one for all generations, or one each), and what executing it does:
 //!
-//! * `run path`: the interpreter function `interp::path`;
+//! * `run path`: the interpreter function `interp::path`; its validity rules are `check::path`;
 //! * `refuse "why"`: an unsupported word in every mode, because the manual leaves it undefined;
 //! * `later`: defined by the manual, not implemented here yet.
 //!

@@ -1,9 +1,11 @@
-//! What every opcode with tensor operands must check, tried on every operand of every legal word.
+//! What every opcode with tensor operands must check, tried on every operand of every legal word; and
+//! what holds for any bytes at all.
 
+use proptest::prelude::*;
 use seqjit_runtime::isa::check::{CheckContext, check_bytes};
 use seqjit_runtime::isa::field::{Addr4, Field, Kind};
 use seqjit_runtime::isa::layouts::FieldDef;
-use seqjit_runtime::isa::{Addr4Form, Family, OpcodeInfo, Word, decode, op};
+use seqjit_runtime::isa::{Addr4Form, EngineId, Family, Generation, OPCODES, OpcodeInfo, Word, decode, op};
 
 use crate::{Place, legal, patch};
 
@@ -108,5 +110,28 @@ fn functions_with_a_definition_are_those_of_the_manual() {
     for function in 0..=255 {
         let findings = check_bytes(&patch(base, 35, &[function]), &CheckContext::new(generation, engine));
         assert_eq!(findings.is_empty(), DEFINED.contains(&function), "function {function}");
+    }
+}
+
+proptest! {
+    /// Lenient mode makes the same findings as strict mode, none of them worse.
+    #[test]
+    fn lenient_mode_hides_nothing(
+        bytes in prop::array::uniform32(any::<u16>()),
+        opcode in 0..OPCODES.len(),
+        generation in prop::sample::select(&Generation::ALL[..]),
+        engine in prop::sample::select(&EngineId::ALL[..]),
+    ) {
+        let mut word = Word::new(OPCODES[opcode].byte);
+        for (pair, value) in word.0[2..].chunks_exact_mut(2).zip(bytes) {
+            pair.copy_from_slice(&value.to_le_bytes());
+        }
+        let cx = CheckContext::new(generation, engine);
+        let (strict, lenient) = (check_bytes(&word, &cx), check_bytes(&word, &cx.lenient()));
+        prop_assert_eq!(strict.len(), lenient.len());
+        for (s, l) in strict.iter().zip(&lenient) {
+            prop_assert_eq!((s.rule, s.offset, &s.found), (l.rule, l.offset, &l.found));
+            prop_assert!(l.severity <= s.severity);
+        }
     }
 }
