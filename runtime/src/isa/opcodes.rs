@@ -3,7 +3,7 @@
 //! Columns: byte, name (`as` the name that operand text shows), presence on S C M V, engines that may
 //! run it, family, operand struct (one for all generations, or one each), and what executing it does:
 //!
-//! * `run path`: the interpreter function `interp::path`;
+//! * `run path`: the interpreter function `interp::path`; its validity rules are `check::path`;
 //! * `refuse "why"`: an unsupported word in every mode, because the manual leaves it undefined;
 //! * `later`: defined by the manual, not implemented here yet.
 //!
@@ -226,7 +226,7 @@ macro_rules! for_each_opcode {
     0xC7 PSEUDO_TRIGGER_ALL_REDUCE                 [Y Y Y Y] [ANY         ] Collective          [UNKNOWN] refuse "payload layout not recovered";
     0xC8 PSEUDO_TRIGGER_COLLECTIVE                 [Y Y Y Y] [ANY         ] Collective          [PSEUDO_TRIGGER_COLLECTIVE] later;
     0xC9 PSEUDO_READ_VAR_ADDR                      [Y Y Y Y] [ANY         ] Pseudo              [UNKNOWN] refuse "payload layout not recovered";
-    0xCA PSEUDO_EMBEDDING_UPDATE                   [Y Y Y Y] [ANY         ] Gather              [PSEUDO_EMBEDDING_UPDATE] later;
+    0xCA PSEUDO_EMBEDDING_UPDATE                   [Y Y Y Y] [ANY         ] Gather              [PSEUDO_EMBEDDING_UPDATE] refuse "operand packing not proved";
     0xCB PSEUDO_SEND_RECV                          [Y Y Y Y] [ANY         ] Collective          [UNKNOWN] refuse "payload layout not recovered";
     0xCC PSEUDO_BRANCH_LABEL                       [Y Y Y Y] [ANY         ] Pseudo              [PSEUDO_BRANCH_LABEL] run control::branch_label;
     0xCD PSEUDO_TENSOR_STORE                       [Y Y Y Y] [ANY         ] Pseudo              [PSEUDO_MEM_2D] later;

@@ -2,10 +2,10 @@
 
 use super::address::walk_extent;
 use super::{Checker, gates, rules};
+use crate::isa::Dtype;
 use crate::isa::field::{Addr8, BranchCmp, BranchMode, DataSrc};
 use crate::isa::layouts::{CTRL_BR, CTRL_ER, CTRL_MV, CTRL_OM, CTRL_WR, MEM_2D, MODIFY_POOL_CONFIG};
 use crate::isa::operand::Addr8Form;
-use crate::isa::{Dtype, op};
 
 /// Words without effect; the payload of MODIFY_POOL_CONFIG is checked (chapter 05 section 6.9).
 pub(super) fn nop(c: &mut Checker<'_>) {
@@ -64,7 +64,9 @@ pub(super) fn compare_branch(c: &mut Checker<'_>) {
     const REGISTER_FORM: u8 = 0x80;
     let Some(o) = c.operands::<CTRL_BR>() else { return };
     if o.cmp_op != BranchCmp::ALWAYS {
-        if o.dtype == Dtype::INVALID || (o.dtype.exists_on(c.cx.generation) && !gates::REGISTER.contains(o.dtype)) {
+        if o.dtype == Dtype::INVALID
+            || (o.dtype.exists_on(c.cx.generation) && !gates::REGISTER.contains(o.dtype))
+        {
             c.report(rules::BRANCH_DTYPE, "dtype", o.dtype.text(), gates::REGISTER);
         }
         c.register_number("cmp_reg0", 0, o.cmp_reg0);
@@ -133,7 +135,12 @@ impl Checker<'_> {
             Addr8Form::Immediate(start) => self.transfer_span(o, start),
             Addr8Form::Table { .. } => {
                 let expected = "a form other than an address table";
-                self.report(rules::ADDRESS_REFUSED, "start_addr", format_args!("{:#018x}", o.start_addr.0), expected);
+                self.report(
+                    rules::ADDRESS_REFUSED,
+                    "start_addr",
+                    format_args!("{:#018x}", o.start_addr.0),
+                    expected,
+                );
             }
             _ => {}
         }
@@ -167,7 +174,6 @@ impl Checker<'_> {
                 self.register_number("data", k, *number);
             }
         }
-        debug_assert!(matches!(self.decoded.info.byte, op::TENSOR_LOAD | op::TENSOR_STORE));
     }
 }
 
