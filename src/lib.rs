@@ -1,1 +1,4 @@
 //! Runs NEFF programs on an ordinary CPU.
+
+pub mod load;
+pub mod tables;

@@ -3,4 +3,5 @@
 //! This crate holds everything that is needed to run programs without generating code. The crate
 //! `seqjit` adds the container, the translator and the command.
 
+pub mod act;
 pub mod isa;
