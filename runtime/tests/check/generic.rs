@@ -103,7 +103,14 @@ fn header() -> Vec<Case> {
 fn opcodes() -> Vec<Case> {
     let opcode = (0, "opcode");
     vec![
-        error(POOL_C, word(op::LDWEIGHTS, ldweights()), "engine", opcode, "LDWEIGHTS in a POOL stream", "PE"),
+        error(
+            POOL_C,
+            word(op::LDWEIGHTS, ldweights()),
+            "engine",
+            opcode,
+            "LDWEIGHTS in the POOL stream",
+            "PE",
+        ),
         error(
             Place(Sunda, Act),
             word(
@@ -112,7 +119,7 @@ fn opcodes() -> Vec<Case> {
             ),
             "engine",
             opcode,
-            "TENSOR_SCALAR_ARITH_OP in a ACT stream",
+            "TENSOR_SCALAR_ARITH_OP in the ACT stream",
             "POOL, DVE",
         ),
         error(
@@ -184,7 +191,7 @@ fn opcodes() -> Vec<Case> {
             Word::new(op::RAND_SET_STATE),
             "engine",
             opcode,
-            "RAND_SET_STATE in a DVE stream",
+            "RAND_SET_STATE in the DVE stream",
             "POOL",
         ),
     ]
@@ -387,6 +394,31 @@ fn addresses() -> Vec<Case> {
             "0x00000000",
             "the address of an index list",
         ),
+        unsupported(
+            POOL_C,
+            patch(Word::new(op::INDIRECT_COPY), 12, &[0, 0, 0, 0x20, 0, 0, 0, 0x40]),
+            "address-refused",
+            (16, "src"),
+            "0x40000000",
+            "a form without a shape register",
+        ),
+        // data and scales of an MX operand
+        error(
+            Place(Mariana, Pe),
+            patch(Word::new(op::LDWEIGHTS_MX), 19, &[0xE0]),
+            "address-form",
+            (16, "src"),
+            "0xe0000000",
+            "a form of an on-chip address",
+        ),
+        unsupported(
+            Place(Mariana, Pe),
+            patch(Word::new(op::LDWEIGHTS_MX), 23, &[0x20]),
+            "address-refused",
+            (20, "src"),
+            "0x20000000",
+            "a form without an index list",
+        ),
         error(
             POOL_C,
             dma(0x1001_0000_0000_0000),
@@ -411,6 +443,7 @@ fn addresses() -> Vec<Case> {
             "0x2800000000000000",
             "a known form: unknown address form",
         ),
+        error(POOL_C, dma(0x8000_0000_0000_0040), "register-number", dma_start, "64", "0..63 or 128..131"),
         error(
             POOL_C,
             dma(0x8000_0000_0000_4000),

@@ -78,7 +78,7 @@ impl Checker<'_> {
         if !reached(cx.engine) {
             let names: Vec<_> =
                 EngineId::ALL.into_iter().filter(|e| reached(*e)).map(EngineId::name).collect();
-            let found = format_args!("{} in a {} stream", info.name, cx.engine);
+            let found = format_args!("{} in the {} stream", info.name, cx.engine);
             self.report_at(rules::ENGINE, 0, "opcode", found, names.join(", "));
         } else if cx.engine == EngineId::Dve && !info.legal_on(EngineId::Sp) {
             // words that even SP runs are the sequencer's, not a microprogram's
