@@ -102,7 +102,9 @@ fn core(neff: &Neff, number: usize, memory: &Memory) -> Result<CoreSpec, LoadErr
         ends_gracefully: true,
     });
     let act = &graph.engine(EngineId::Act).desc;
-    let member = |name: &str| archive.get(&graph.path(name)).map(|bytes| &bytes[..]);
+    let prefix = neff.kelf.graphs[number].prefix();
+    let path = |name: &str| if prefix.is_empty() { name.to_owned() } else { format!("{prefix}/{name}") };
+    let member = |name: &str| archive.get(&path(name)).map(|bytes| &bytes[..]);
     let info = act.act_info.as_deref().unwrap_or_default();
     let table_sets = load_table_sets(&member, info, &act.activation_function_sets)
         .map_err(|source| LoadError::Tables { graph: graph.name.clone(), source })?;

@@ -45,10 +45,9 @@ pub struct CoreSpec {
 }
 
 impl CoreSpec {
-    /// Activation function ids that can be evaluated: those of the core's tables and those with a
-    /// definition.
+    /// Activation function ids that the core's tables define.
     pub fn activation_functions(&self) -> [bool; 256] {
-        [true; 256]
+        std::array::from_fn(|id| self.table_sets.iter().any(|set| set.function(id as u8).is_some()))
     }
 }
 
