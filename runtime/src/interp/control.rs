@@ -23,6 +23,13 @@ pub fn branch_label(_: &mut Exec<'_>, _: &Decoded) -> Result<Flow, FaultKind> {
     Ok(Flow::Skip)
 }
 
+/// INSTRUCTION_FLUSH (section 8.4): the words that follow are read again from memory.
+pub fn flush(x: &mut Exec<'_>, _: &Decoded) -> Result<Flow, FaultKind> {
+    let (core, engine) = (x.core, x.engine);
+    x.machine.flush_instructions(core, engine);
+    Ok(Flow::Jump(x.pc.wrapping_add(64)))
+}
+
 /// HALT (section 8.2): the engine stops behind this word.
 pub fn halt(_: &mut Exec<'_>, _: &Decoded) -> Result<Flow, FaultKind> {
     Ok(Flow::Halt)
@@ -30,8 +37,8 @@ pub fn halt(_: &mut Exec<'_>, _: &Decoded) -> Result<Flow, FaultKind> {
 
 /// SET_ORDERING_MODE (section 8.16): an in-order engine only remembers the mode.
 pub fn set_ordering_mode(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
-    let mode = x.operands::<CTRL_OM>(w)?.mode;
-    x.engine_state().strong_order = mode == 1;
+    let strong = x.operands::<CTRL_OM>(w)?.mode == 1;
+    x.engine_state().seq.set_ordering_mode(strong);
     Ok(Flow::Next)
 }
 

@@ -225,7 +225,8 @@ impl<'m> Side<'m> {
                 reason,
             };
             if run.at.rem_euclid(element as i64) != 0 || run.len as u64 % element != 0 {
-                return Err(wrong(format!("not a multiple of the element size {element}")));
+                let address = self.address(machine, run.at);
+                return Err(FaultKind::Misaligned { field: self.field, address, size: element as usize });
             }
             match self.pattern.start {
                 Target::Dram { buffer, offset } => {

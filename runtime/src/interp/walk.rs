@@ -56,7 +56,7 @@ impl Walk {
             return Err(FaultKind::illegal(field, dtype.text(), "a datatype of whole bytes"));
         }
         if offset as usize % size != 0 {
-            return Err(fault(format!("not a multiple of the element size {size}")));
+            return Err(FaultKind::Misaligned { field, address: Address::OnChip(address), size });
         }
         if usize::from(partition) + lanes > crate::isa::PARTITIONS {
             return Err(fault(format!("{lanes} lanes from partition {partition} pass partition 127")));

@@ -5,6 +5,7 @@ use super::soc::{SyncWindow, Target};
 use super::{Action, Machine, SyncChange, Update};
 use crate::interp::{Address, FaultKind};
 use crate::isa::{PSUM_PITCH, Space};
+use crate::sequencer::csr::{Accessor, register};
 
 /// An access that has been checked and can no longer fail.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -25,7 +26,7 @@ impl Machine {
     pub fn bus_access(&self, field: &'static str, address: u64, bytes: usize) -> Result<BusAccess, FaultKind> {
         let fault = |reason: String| FaultKind::Memory { field, address: Address::Soc(address), reason };
         if address % bytes as u64 != 0 {
-            return Err(fault(format!("not a multiple of {bytes}")));
+            return Err(FaultKind::Misaligned { field, address: Address::Soc(address), size: bytes });
         }
         let target = self.route(address).ok_or_else(|| fault("nothing is mapped there".into()))?;
         match target {
@@ -40,8 +41,11 @@ impl Machine {
             Target::Sync { .. } | Target::SyncReserved if bytes != 4 => {
                 return Err(fault(format!("{bytes} bytes wide; a semaphore window takes 4")));
             }
-            Target::Csr { .. } => {
-                return Err(FaultKind::unsupported(field, "control registers of an engine"));
+            Target::Csr { .. } if bytes != 4 => {
+                return Err(fault(format!("{bytes} bytes wide; a control register takes 4")));
+            }
+            Target::Csr { offset, .. } if register(offset, self.generation).is_none() => {
+                return Err(fault(format!("no control register at offset 0x{offset:x}")));
             }
             _ => {}
         }
@@ -90,7 +94,11 @@ impl Machine {
                 };
                 raw[..4].copy_from_slice(&value.to_le_bytes());
             }
-            Target::SyncReserved | Target::Csr { .. } => {}
+            Target::Csr { core, engine, offset } => {
+                let value = self.cores[core].engines[engine.index()].seq.csr.peek(offset);
+                raw[..4].copy_from_slice(&value.to_le_bytes());
+            }
+            Target::SyncReserved => {}
         }
         u64::from_le_bytes(raw)
     }
@@ -126,7 +134,11 @@ impl Machine {
             Target::Sbuf { core, offset } => self.write_linear(core, Space::Sbuf, offset, data),
             Target::Psum { core, offset } => self.write_linear(core, Space::Psum, offset, data),
             Target::Sync { core, window, index } => return self.write_sync(core, window, index, value as u32),
-            Target::SyncReserved | Target::Csr { .. } => {}
+            Target::Csr { core, engine, offset } => {
+                let seq = &mut self.cores[core].engines[engine.index()].seq;
+                seq.write_csr(Accessor::Word, offset, value as u32);
+            }
+            Target::SyncReserved => {}
         }
         None
     }
