@@ -238,7 +238,6 @@ fn hostile_names_are_refused() {
     }
     let mut archive = Archive::default();
     assert_eq!(kind(&archive.insert("../x", vec![]).unwrap_err()).0, "MemberPath");
-    assert!(archive.members().is_empty());
 }
 
 #[test]
