@@ -8,7 +8,7 @@ use std::sync::Arc;
 use base64::Engine as _;
 use seqjit::runtime::interp::Instruction;
 use seqjit::runtime::isa::{EngineId, Execution, Generation, Space, Word, opcode_info};
-use seqjit::runtime::machine::{CoreSpec, Image, Machine, MachineOptions, RunState, Stream};
+use seqjit::runtime::machine::{CoreSpec, Image, Machine, MachineOptions, Stream};
 use seqjit::runtime::num::Fp8;
 use seqjit::runtime::sequencer::{dma_turn, engine_turn};
 use serde_json::Value;
@@ -71,6 +71,7 @@ impl Case {
             queues: Vec::new(),
             variables: Vec::new(),
             table_base: 0,
+            dve_programs: None,
             fp8: Fp8::default(),
             table_sets,
         };
@@ -87,6 +88,7 @@ impl Case {
     /// Runs the case; `Err` says how it differs.
     fn run(&self) -> Result<(), String> {
         let mut machine = self.machine();
+        machine.start_all();
         loop {
             let mut progress = 0;
             for engine in EngineId::ALL {
@@ -99,7 +101,7 @@ impl Case {
                 break;
             }
         }
-        if let Some(engine) = machine.cores[0].engines.iter().find(|e| e.state == RunState::Running) {
+        if let Some(engine) = machine.cores[0].engines.iter().find(|e| e.is_active()) {
             return Err(format!("{} does not end: {:?}", engine.id, engine.blocked_on));
         }
         let width = self.y.len() / 128;

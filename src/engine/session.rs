@@ -4,7 +4,7 @@ use seqjit_runtime::act::ActMode;
 use seqjit_runtime::fpenv;
 use seqjit_runtime::interp::Fault;
 use seqjit_runtime::isa::Dtype;
-use seqjit_runtime::machine::{BufferRole, Machine, MachineOptions, RunState};
+use seqjit_runtime::machine::{BufferRole, Machine, MachineOptions};
 
 use super::deadlock::Deadlock;
 use super::schedule::{Schedule, Scheduler};
@@ -327,6 +327,7 @@ impl Session {
                 self.machine.dram.buffer_mut(id).forget_written();
             }
         }
+        self.machine.start_all();
         fpenv::with_default(|| self.run_turns())
     }
 
@@ -363,7 +364,7 @@ impl Session {
     }
 
     fn engines_ended(&self) -> bool {
-        self.machine.cores.iter().flat_map(|c| &c.engines).all(|e| e.state != RunState::Running)
+        !self.machine.cores.iter().flat_map(|c| &c.engines).any(|e| e.is_active())
     }
 
     /// Back to the state at creation: memory, inputs and warnings are forgotten.

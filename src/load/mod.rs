@@ -115,6 +115,7 @@ fn core(neff: &Neff, number: usize, memory: &Memory) -> Result<CoreSpec, LoadErr
         queues: blocks::queues(graph, number, memory)?,
         variables: memory.addresses(number).to_vec(),
         table_base: memory.table_base(number),
+        dve_programs: graph.dve_programs(),
         fp8,
         table_sets: table_sets.into_iter().map(Arc::new).collect(),
     })
