@@ -53,18 +53,23 @@ impl Case {
 
     /// Every word has an interpreter function.
     fn is_covered(&self) -> bool {
-        self.streams.iter().flatten().all(|w| {
-            opcode_info(w.opcode()).is_some_and(|i| i.execution == Execution::Run)
-        })
+        self.streams
+            .iter()
+            .flatten()
+            .all(|w| opcode_info(w.opcode()).is_some_and(|i| i.execution == Execution::Run))
     }
 
     fn machine(&self) -> Machine {
         let streams = EngineId::ALL.map(|engine| Stream {
             base: 0,
-            words: self.streams[engine.index()].iter().map(|w| Instruction::new(*w, self.generation)).collect(),
+            words: self.streams[engine.index()]
+                .iter()
+                .map(|w| Instruction::new(*w, self.generation))
+                .collect(),
             ends_gracefully: true,
         });
-        let table_sets = if self.act_tables { common::vendor_table_sets(self.generation) } else { Vec::new() };
+        let table_sets =
+            if self.act_tables { common::vendor_table_sets(self.generation) } else { Vec::new() };
         let core = CoreSpec {
             name: self.name.clone(),
             streams,
@@ -126,7 +131,10 @@ impl Case {
         }
         let value = |b: &[u8]| i64::from(ordered(u32::from_le_bytes([b[0], b[1], b[2], b[3]])));
         let pairs = found.chunks_exact(4).zip(expected.chunks_exact(4));
-        pairs.enumerate().find(|(_, (a, b))| (value(a) - value(b)).abs() > self.ulp.into()).map(|(i, _)| 4 * i)
+        pairs
+            .enumerate()
+            .find(|(_, (a, b))| (value(a) - value(b)).abs() > self.ulp.into())
+            .map(|(i, _)| 4 * i)
     }
 }
 

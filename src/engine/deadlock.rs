@@ -104,7 +104,15 @@ impl Deadlock {
                     core.sync.semaphores[usize::from(wait.index)]
                 };
                 let could_change = changers(core, &wait);
-                waiting.push(Waiting { core: number, engine: engine.id, slot, opcode, wait, value, could_change });
+                waiting.push(Waiting {
+                    core: number,
+                    engine: engine.id,
+                    slot,
+                    opcode,
+                    wait,
+                    value,
+                    could_change,
+                });
             }
         }
         Deadlock { waiting }
@@ -129,12 +137,14 @@ fn changers(core: &Core, wait: &Wait) -> Vec<Changer> {
 fn updates(decoded: &Decoded, wait: &Wait) -> bool {
     let e = &decoded.events;
     let extended = CTRL_ES::of(&decoded.operands).map(|w| w.events_extended).unwrap_or_default();
-    [(e.update_mode, e.update_idx), (extended.update_mode, extended.update_idx)].into_iter().any(|(mode, index)| {
-        Action::of(mode).is_some_and(|action| {
-            let event = matches!(action, Action::SetEvent | Action::ClearEvent);
-            event == wait.on_event() && index == wait.index
-        })
-    })
+    [(e.update_mode, e.update_idx), (extended.update_mode, extended.update_idx)].into_iter().any(
+        |(mode, index)| {
+            Action::of(mode).is_some_and(|action| {
+                let event = matches!(action, Action::SetEvent | Action::ClearEvent);
+                event == wait.on_event() && index == wait.index
+            })
+        },
+    )
 }
 
 fn starts_transfer_posting(core: &Core, decoded: &Decoded, wait: &Wait) -> bool {

@@ -9,7 +9,9 @@ use std::sync::Arc;
 
 pub use deadlock::{Changer, Deadlock, Waiting};
 pub use schedule::Schedule;
-pub use session::{Counters, Exit, InputError, Options, OutputError, Report, RunError, Session, SessionError};
+pub use session::{
+    Counters, Exit, InputError, Options, OutputError, Report, RunError, Session, SessionError,
+};
 
 /// What sessions share: today nothing but the handle itself; the code cache and worker threads of the
 /// translator belong here. Engines do not share anything with each other.

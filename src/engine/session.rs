@@ -246,10 +246,10 @@ impl Session {
     /// any tensor with the right number of bytes.
     pub fn set_input(&mut self, name: &str, tensor: &Tensor) -> Result<(), InputError> {
         let inputs = self.program.inputs();
-        let at = inputs.iter().position(|i| i.name == name).ok_or_else(|| InputError::Unknown {
-            name: name.into(),
-            known: names(inputs),
-        })?;
+        let at = inputs
+            .iter()
+            .position(|i| i.name == name)
+            .ok_or_else(|| InputError::Unknown { name: name.into(), known: names(inputs) })?;
         let io = &inputs[at];
         let buffer = self.machine.dram.buffer_mut(io.buffer);
         let same = io.dtype == Dtype::INVALID || (tensor.dtype == io.dtype && tensor.shape == io.shape);
@@ -284,10 +284,10 @@ impl Session {
     /// Reads an output, all of which the last run must have written.
     pub fn output(&self, name: &str) -> Result<Tensor, OutputError> {
         let outputs = self.program.outputs();
-        let io = outputs.iter().find(|o| o.name == name).ok_or_else(|| OutputError::Unknown {
-            name: name.into(),
-            known: names(outputs),
-        })?;
+        let io = outputs
+            .iter()
+            .find(|o| o.name == name)
+            .ok_or_else(|| OutputError::Unknown { name: name.into(), known: names(outputs) })?;
         self.check_written(io)?;
         Ok(self.tensor(io))
     }
@@ -390,4 +390,3 @@ fn names(tensors: &[IoTensor]) -> String {
 fn describe(dtype: Dtype, shape: &[usize]) -> String {
     format!("{} {shape:?}", dtype.text())
 }
-

@@ -23,7 +23,12 @@ impl BusAccess {
 
 impl Machine {
     /// Checks an access of `bytes` bytes, at most 8, aligned to its own size.
-    pub fn bus_access(&self, field: &'static str, address: u64, bytes: usize) -> Result<BusAccess, FaultKind> {
+    pub fn bus_access(
+        &self,
+        field: &'static str,
+        address: u64,
+        bytes: usize,
+    ) -> Result<BusAccess, FaultKind> {
         let fault = |reason: String| FaultKind::Memory { field, address: Address::Soc(address), reason };
         if address % bytes as u64 != 0 {
             return Err(FaultKind::Misaligned { field, address: Address::Soc(address), size: bytes });
@@ -36,8 +41,12 @@ impl Machine {
                     return Err(fault(format!("passes the end of '{}'", self.dram.buffer(buffer).spec.name)));
                 }
             }
-            Target::Sbuf { core, offset } => self.check_on_chip(core, Space::Sbuf, offset, bytes).map_err(fault)?,
-            Target::Psum { core, offset } => self.check_on_chip(core, Space::Psum, offset, bytes).map_err(fault)?,
+            Target::Sbuf { core, offset } => {
+                self.check_on_chip(core, Space::Sbuf, offset, bytes).map_err(fault)?
+            }
+            Target::Psum { core, offset } => {
+                self.check_on_chip(core, Space::Psum, offset, bytes).map_err(fault)?
+            }
             Target::Sync { .. } | Target::SyncReserved if bytes != 4 => {
                 return Err(fault(format!("{bytes} bytes wide; a semaphore window takes 4")));
             }
@@ -83,8 +92,12 @@ impl Machine {
             Target::Dram { buffer, offset } => {
                 raw[..bytes].copy_from_slice(&self.dram.buffer(buffer).bytes()[offset..offset + bytes]);
             }
-            Target::Sbuf { core, offset } => raw[..bytes].copy_from_slice(self.linear(core, Space::Sbuf, offset, bytes)),
-            Target::Psum { core, offset } => raw[..bytes].copy_from_slice(self.linear(core, Space::Psum, offset, bytes)),
+            Target::Sbuf { core, offset } => {
+                raw[..bytes].copy_from_slice(self.linear(core, Space::Sbuf, offset, bytes))
+            }
+            Target::Psum { core, offset } => {
+                raw[..bytes].copy_from_slice(self.linear(core, Space::Psum, offset, bytes))
+            }
             Target::Sync { core, window, index } => {
                 let sync = &self.cores[core].sync;
                 let value = match window {
@@ -133,7 +146,9 @@ impl Machine {
             Target::Dram { buffer, offset } => self.dram.buffer_mut(buffer).write(offset, data),
             Target::Sbuf { core, offset } => self.write_linear(core, Space::Sbuf, offset, data),
             Target::Psum { core, offset } => self.write_linear(core, Space::Psum, offset, data),
-            Target::Sync { core, window, index } => return self.write_sync(core, window, index, value as u32),
+            Target::Sync { core, window, index } => {
+                return self.write_sync(core, window, index, value as u32);
+            }
             Target::Csr { core, engine, offset } => {
                 let seq = &mut self.cores[core].engines[engine.index()].seq;
                 seq.write_csr(Accessor::Word, offset, value as u32);
@@ -151,7 +166,13 @@ impl Machine {
         memory.note_written(partition, byte, data.len());
     }
 
-    fn write_sync(&mut self, core: usize, window: SyncWindow, index: u8, value: u32) -> Option<(usize, SyncChange)> {
+    fn write_sync(
+        &mut self,
+        core: usize,
+        window: SyncWindow,
+        index: u8,
+        value: u32,
+    ) -> Option<(usize, SyncChange)> {
         let action = match window {
             SyncWindow::Event if value & 1 == 1 => Action::SetEvent,
             SyncWindow::Event => Action::ClearEvent,
@@ -159,7 +180,9 @@ impl Machine {
             SyncWindow::Increment => Action::Add,
             SyncWindow::Decrement => Action::Subtract,
             SyncWindow::Read => {
-                self.warn(format!("core {core}: a write to the read window of semaphore {index} does nothing"));
+                self.warn(format!(
+                    "core {core}: a write to the read window of semaphore {index} does nothing"
+                ));
                 return None;
             }
         };

@@ -48,7 +48,8 @@ pub const TRAP_EXTERNAL: u16 = 3;
 const NO_BLOCK: ErrorClass =
     ErrorClass::Assertion { function: "get_block_id", file: "error_notifications.cpp", line: 38 };
 /// The assertion of an FP status that is not one flag (section 13.4).
-const NO_FLAG: ErrorClass = ErrorClass::Assertion { function: "fp_error", file: "error_handler.cpp", line: 40 };
+const NO_FLAG: ErrorClass =
+    ErrorClass::Assertion { function: "fp_error", file: "error_handler.cpp", line: 40 };
 
 impl ErrorClass {
     /// Fatal, else execution goes on.
@@ -159,7 +160,10 @@ mod tests {
     #[test]
     fn engine_ids_without_block_turn_any_error_into_an_assertion() {
         for id in [3, 6, 100] {
-            assert_eq!(ErrorRecord::new(ErrorClass::IntDivZero, id), ErrorRecord { class: NO_BLOCK, record: 0 });
+            assert_eq!(
+                ErrorRecord::new(ErrorClass::IntDivZero, id),
+                ErrorRecord { class: NO_BLOCK, record: 0 }
+            );
         }
     }
 

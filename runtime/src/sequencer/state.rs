@@ -219,7 +219,8 @@ impl Sequencer {
     pub(super) fn take_snapshot(&mut self) {
         let control = self.csr.peek(BREAKPOINT_CTRL);
         let armed = |bit: u32| control >> bit & 1 == 1;
-        let wide = |offset: u32, csr: &CsrFile| u64::from(csr.peek(offset + 4)) << 32 | u64::from(csr.peek(offset));
+        let wide =
+            |offset: u32, csr: &CsrFile| u64::from(csr.peek(offset + 4)) << 32 | u64::from(csr.peek(offset));
         let matches = self.csr.peek(super::csr::BREAKPOINT_MATCH);
         let steps = self.csr.peek(BREAKPOINT_STEP);
         let sunda = self.csr.moved().start_ctrl == 0x10;
@@ -227,7 +228,8 @@ impl Sequencer {
         self.strong_order = self.csr.peek(HW_CONTROL) >> 1 & 1 == 1;
         self.snapshot = Snapshot {
             step: armed(3) && self.step_count != 0,
-            addresses: [0, 1].map(|i| armed(4 + i).then(|| wide(super::csr::BREAKPOINT_ADDR0 + 8 * i, &self.csr))),
+            addresses: [0, 1]
+                .map(|i| armed(4 + i).then(|| wide(super::csr::BREAKPOINT_ADDR0 + 8 * i, &self.csr))),
             counters: [0, 1].map(|i| {
                 let half = matches >> (16 * i);
                 armed(6 + i).then_some((half as u8, (half >> 8) as u8))

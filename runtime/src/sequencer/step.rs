@@ -253,7 +253,14 @@ fn fatal(
     Fault { core, engine: id, pc, slot: pc.wrapping_sub(stream_base) / 64, word, kind }
 }
 
-fn trace(machine: &mut Machine, core: usize, id: EngineId, pc: u64, decoded: &Decoded, kind: NotificationKind) {
+fn trace(
+    machine: &mut Machine,
+    core: usize,
+    id: EngineId,
+    pc: u64,
+    decoded: &Decoded,
+    kind: NotificationKind,
+) {
     if machine.options.trace {
         let time = machine.cores[core].engines[id.index()].retired * 1000;
         let hint = decoded.word.0[3] & 0xF;
