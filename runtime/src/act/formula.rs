@@ -238,7 +238,7 @@ pub(super) fn tanh(x: f32) -> f32 {
     select(a < 0.6, small, large).copysign(x)
 }
 
-/// sin x for |x| <= 2^16; NaN beyond, where reduction with three parts of pi has no bits left to trust.
+/// sin x for |x| <= 2^16; NaN beyond, where nobody has measured what reduction with three parts of pi is worth.
 #[inline(always)]
 pub(super) fn sin(x: f32) -> f32 {
     let a = x.abs();
