@@ -5,12 +5,9 @@
 //! section 3.7, 00-decisions A14).
 
 use super::ActError;
-use super::formula::{Exp, Split, arctan, erf, gate, gate_derivative, gelu_cubic, ln, ln_1p_unit};
+use super::formula::{Exp, Split, arctan, canonical, erf, gate, gate_derivative, gelu_cubic, ln, ln_1p_unit};
 use super::formula::{Normal, select, sin, tanh};
 use super::level::{CpuLevel, Lane, map_row};
-
-/// The NaN of every NaN result (00-decisions 03-E14).
-pub const CANONICAL_NAN: f32 = f32::from_bits(0x7FC0_0000);
 
 /// One activation function.
 #[derive(Debug)]
@@ -100,8 +97,7 @@ macro_rules! functions {
                 #[inline(always)]
                 fn at(self, $x: f32) -> f32 {
                     let $p = self.param;
-                    let y: f32 = $formula;
-                    select(y.is_nan(), CANONICAL_NAN, y)
+                    canonical($formula)
                 }
             }
             Function {
@@ -201,7 +197,8 @@ fn derivative_erf(x: f32) -> f32 {
 #[inline(always)]
 fn gelu(x: f32) -> f32 {
     let phi = Normal::new(x);
-    let tail = select(x < 0.0, phi.e.times(x * phi.m), x * (1.0 - phi.e.times(phi.m)));
+    let negative = -phi.e.times_split(Split::product(x.abs(), phi.m));
+    let tail = select(x < 0.0, negative, x * (1.0 - phi.e.times(phi.m)));
     limit(x, -0.0, select(phi.is_near, x * phi.near, tail))
 }
 

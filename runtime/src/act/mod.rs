@@ -9,7 +9,7 @@ mod formula;
 mod level;
 pub mod table;
 
-pub use define::{CANONICAL_NAN, FUNCTIONS, Function, FunctionMap, define};
+pub use define::{FUNCTIONS, Function, FunctionMap, define};
 pub use level::CpuLevel;
 pub use table::{PARAMETRIC_RELU, Refusal, TableFunction, TableSet};
 
