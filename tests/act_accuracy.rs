@@ -1,7 +1,7 @@
 //! How far the definitions are from the true values, held to the figures of `docs/activation-functions.md`.
 
 use seqjit::tables::exact;
-use seqjit_runtime::act::{CpuLevel, FUNCTIONS, Function, define};
+use seqjit_runtime::act::{FUNCTIONS, Function, define};
 
 /// Every how many fp32 values one is measured for the figures of the page.
 const FULL_STRIDE: u32 = 5;
@@ -47,7 +47,7 @@ fn measure(function: &Function, (low, high): (f32, f32), stride: u32) -> Worst {
             return worst;
         }
         let ys = &mut ys[..xs.len()];
-        function.eval_row(CpuLevel::detect(), &xs, ys, 0.0);
+        function.eval_row(&xs, ys, 0.0);
         for (x, y) in xs.iter().zip(ys) {
             let (x, y) = (*x, f64::from(*y));
             let true_value = formula(f64::from(x));

@@ -10,8 +10,9 @@ use base64::Engine as _;
 use flate2::read::{GzDecoder, ZlibDecoder};
 use seqjit::load::load_table_sets;
 use seqjit::tables::members;
-use seqjit_runtime::act::{CpuLevel, Refusal, TableFunction, TableSet, define};
+use seqjit_runtime::act::{Refusal, TableFunction, TableSet, define};
 use seqjit_runtime::isa::Word;
+use seqjit_runtime::num::{Level, with_level};
 
 const CAYMAN: (&str, &str) = ("fused_fp32_s512.neff", "exp_and_others");
 const SUNDA: (&str, &str) = ("trn1_autocomp_2.neff", "natural_log_exp_and_others");
@@ -141,11 +142,11 @@ fn rows_equal_scalars_on_every_level() {
         let mut row = vec![0.0; xs.len()];
         for profile in set.profiles() {
             let Some(Ok(function)) = set.function(profile.id) else { continue };
-            for level in CpuLevel::available() {
-                function.eval_row(level, &xs, &mut row);
+            for level in Level::ALL {
+                with_level(level, || function.eval_row(&xs, &mut row));
                 let differs = |(x, y): &(&f32, &f32)| y.to_bits() != function.eval(**x).to_bits();
                 let found = xs.iter().zip(&row).find(differs);
-                assert_eq!(found, None, "{} on {}", profile.name, level.name());
+                assert_eq!(found, None, "{} on {}", profile.name, format_args!("{level:?}"));
             }
         }
     }

@@ -33,8 +33,7 @@ fn eight_sessions_on_eight_threads_do_not_disturb_each_other() {
     let engine = Engine::new();
     let alone: Vec<_> = programs.iter().map(|p| outputs(p, &Engine::new(), 5)).collect();
     let together: Vec<_> = std::thread::scope(|scope| {
-        let threads: Vec<_> =
-            programs.iter().map(|p| scope.spawn(|| outputs(p, &engine, 5))).collect();
+        let threads: Vec<_> = programs.iter().map(|p| scope.spawn(|| outputs(p, &engine, 5))).collect();
         threads.into_iter().map(|t| t.join().unwrap()).collect()
     });
     for ((name, a), b) in names.iter().zip(alone).zip(together) {

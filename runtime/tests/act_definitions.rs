@@ -1,7 +1,8 @@
 //! Definition mode: vectors and special values of chapter 05 section 3.7, and the levels against each other.
 
 use seqjit_runtime::act::define::{by_id, by_name};
-use seqjit_runtime::act::{CpuLevel, FUNCTIONS, Function, FunctionMap, define};
+use seqjit_runtime::act::{FUNCTIONS, Function, FunctionMap, define};
+use seqjit_runtime::num::{Level, with_level};
 
 const NAN: u32 = 0x7FC0_0000;
 const INF: u32 = 0x7F80_0000;
@@ -201,8 +202,8 @@ fn rows_equal_scalars_on_every_level() {
     let xs = inputs(40_000);
     let mut row = vec![0.0; xs.len()];
     for function in FUNCTIONS {
-        for level in CpuLevel::available() {
-            function.eval_row(level, &xs, &mut row, -1.75);
+        for level in Level::ALL {
+            with_level(level, || function.eval_row(&xs, &mut row, -1.75));
             for (x, y) in xs.iter().zip(&row) {
                 let expected = function.eval(*x, -1.75);
                 assert_eq!(
@@ -211,7 +212,7 @@ fn rows_equal_scalars_on_every_level() {
                     "{} of {x:e} ({:08x}) on {}",
                     function.name,
                     x.to_bits(),
-                    level.name()
+                    format_args!("{level:?}")
                 );
             }
         }
@@ -224,7 +225,7 @@ fn rows_of_every_length() {
     for function in [by_id(7), by_name("mish")].into_iter().flatten() {
         for length in 0..xs.len() {
             let mut row = vec![f32::NAN; length];
-            function.eval_row(CpuLevel::detect(), &xs[..length], &mut row, 0.0);
+            function.eval_row(&xs[..length], &mut row, 0.0);
             for (x, y) in xs.iter().zip(&row) {
                 assert_eq!(y.to_bits(), function.eval(*x, 0.0).to_bits());
             }

@@ -5,9 +5,10 @@
 //! section 3.7, 00-decisions A14).
 
 use super::ActError;
-use super::formula::{Exp, Split, arctan, canonical, erf, gate, gate_derivative, gelu_cubic, ln, ln_1p_unit};
+use super::formula::{Exp, Split, arctan, erf, gate, gate_derivative, gelu_cubic, ln, ln_1p_unit};
 use super::formula::{Normal, select, sin, tanh};
-use super::level::{CpuLevel, Lane, map_row};
+use super::lane::{Lane, map_row};
+use crate::num::canonical;
 
 /// One activation function.
 #[derive(Debug)]
@@ -20,7 +21,7 @@ pub struct Function {
     /// `reciprocal` and `abs_reciprocal_sqrt` the range is that of the magnitude.
     pub valid: (f32, f32),
     scalar: fn(f32, f32) -> f32,
-    row: fn(CpuLevel, &[f32], &mut [f32], f32),
+    row: fn(&[f32], &mut [f32], f32),
 }
 
 impl Function {
@@ -33,8 +34,8 @@ impl Function {
     ///
     /// # Panics
     /// If the lengths differ.
-    pub fn eval_row(&self, level: CpuLevel, xs: &[f32], out: &mut [f32], param: f32) {
-        (self.row)(level, xs, out, param);
+    pub fn eval_row(&self, xs: &[f32], out: &mut [f32], param: f32) {
+        (self.row)(xs, out, param);
     }
 }
 
@@ -105,7 +106,7 @@ macro_rules! functions {
                 name: stringify!($name),
                 valid: $valid,
                 scalar: |x, param| Definition { param }.at(x),
-                row: |level, xs, out, param| map_row(level, Definition { param }, xs, out),
+                row: |xs, out, param| map_row(Definition { param }, xs, out),
             }
         }),*];
     };

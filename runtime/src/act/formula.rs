@@ -90,15 +90,6 @@ pub(super) fn select(condition: bool, a: f32, b: f32) -> f32 {
     if condition { a } else { b }
 }
 
-/// `y`, or 7FC00000 for every NaN (00-decisions 03-E14).
-///
-/// On integers: a float comparison that replaces a NaN by another NaN is nothing to the optimiser, which removes it.
-#[inline(always)]
-pub(super) fn canonical(y: f32) -> f32 {
-    let bits = y.to_bits();
-    f32::from_bits(if bits & 0x7FFF_FFFF > 0x7F80_0000 { 0x7FC0_0000 } else { bits })
-}
-
 /// A value as the sum of a rounded value and a small rest.
 #[derive(Clone, Copy)]
 pub(super) struct Split {

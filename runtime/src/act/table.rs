@@ -7,8 +7,9 @@
 
 use std::fmt;
 
-use super::formula::{canonical, select};
-use super::level::{CpuLevel, Lane, map_row};
+use super::formula::select;
+use super::lane::{Lane, map_row};
+use crate::num::canonical;
 
 /// Buckets that the hardware holds (chapter 05 section 3.8); control entries address no more.
 pub const MAX_BUCKETS: usize = 2048;
@@ -420,8 +421,8 @@ impl TableFunction<'_> {
     ///
     /// # Panics
     /// If the lengths differ.
-    pub fn eval_row(&self, level: CpuLevel, xs: &[f32], out: &mut [f32]) {
-        map_row(level, *self, xs, out);
+    pub fn eval_row(&self, xs: &[f32], out: &mut [f32]) {
+        map_row(*self, xs, out);
     }
 
     /// Index of the bucket that x selects; `None` for zeros, infinities and NaN.
