@@ -42,13 +42,17 @@ pub fn decode(word: &Word, generation: Generation) -> Result<Decoded, DecodeErro
     let info = opcode_info(opcode)
         .filter(|i| i.exists_on(generation))
         .ok_or(DecodeError::Opcode { opcode, generation })?;
-    let exempt = matches!(opcode, op::COMPACT_CONTROL_INST | op::PSEUDO_EXTENSION);
-    if word.0[1] != WORD_LEN_CODE && !exempt {
+    if word.0[1] != WORD_LEN_CODE && has_length(opcode) {
         return Err(DecodeError::Length { found: word.0[1] });
     }
     let layout = info.layout(word, generation);
     let events = if layout.def().events { Events::read(&word.0[4..12]) } else { Events::default() };
     Ok(Decoded { word: *word, info, events, operands: layout.read(word) })
+}
+
+/// Whether byte 1 of this opcode's words holds the length (chapter 03 section 1).
+pub(super) fn has_length(opcode: u8) -> bool {
+    !matches!(opcode, op::COMPACT_CONTROL_INST | op::PSEUDO_EXTENSION)
 }
 
 impl Decoded {

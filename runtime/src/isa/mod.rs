@@ -10,6 +10,7 @@ pub mod field;
 pub mod layouts;
 pub mod opcodes;
 mod operand;
+pub mod text;
 mod word;
 
 pub use alu::{AluClass, AluInfo, AluOp, AluSet};

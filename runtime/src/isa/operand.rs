@@ -238,4 +238,9 @@ impl Addr8 {
     pub fn table(index: u16, offset: u32) -> Addr8 {
         Addr8(u64::from(offset) | u64::from(index) << 32 | 0x20 << 56)
     }
+
+    /// The register pair form.
+    pub fn registers(lo: u8, hi: u8) -> Addr8 {
+        Addr8(u64::from(lo) | u64::from(hi) << 8 | 0x80 << 56)
+    }
 }
