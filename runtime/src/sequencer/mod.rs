@@ -4,5 +4,5 @@
 mod step;
 mod turn;
 
-pub use step::{Step, note_change, resolve_wait, step, wakes_fragile_wait};
-pub use turn::{TURN_WORDS, Turn, dma_turn, engine_turn};
+pub use step::{Step, note_change, resolve_wait, step, wakes_fragile_wait, would_run};
+pub use turn::{TURN_WORDS, Turn, dma_turn, engine_turn, engine_turn_until};

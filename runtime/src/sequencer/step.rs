@@ -107,7 +107,16 @@ fn no_handler(decoded: &Decoded) -> FaultKind {
     FaultKind::unsupported("opcode", reason)
 }
 
-/// Tests both waits of a word in order and does their side effects; `false`: blocked (decision 02-8.1a).
+/// The waits of a word in the order in which they are tested: EVENTS, extended block (decision 02-8.1a).
+fn waits_of(decoded: &Decoded) -> [(WaitMode, u8, u32); 2] {
+    let e = &decoded.events;
+    let second = CTRL_ES::of(&decoded.operands)
+        .map(|w| w.events_extended)
+        .map_or((WaitMode::NONE, 0, 0), |x| (x.wait_mode, x.wait_idx, x.wait_value));
+    [(e.wait_mode, e.wait_idx, e.value), second]
+}
+
+/// Tests both waits of a word and does their side effects; `false`: blocked.
 fn take_waits(
     machine: &mut Machine,
     core: usize,
@@ -115,12 +124,7 @@ fn take_waits(
     pc: u64,
     decoded: &Decoded,
 ) -> Result<bool, FaultKind> {
-    let e = &decoded.events;
-    let first = (e.wait_mode, e.wait_idx, e.value);
-    let second = CTRL_ES::of(&decoded.operands)
-        .map(|w| w.events_extended)
-        .map_or((WaitMode::NONE, 0, 0), |x| (x.wait_mode, x.wait_idx, x.wait_value));
-    for (position, (mode, index, value)) in [first, second].into_iter().enumerate() {
+    for (position, (mode, index, value)) in waits_of(decoded).into_iter().enumerate() {
         let Core { sync, engines, .. } = &mut machine.cores[core];
         let state = &mut engines[engine.index()];
         if mode == WaitMode::NONE || (position == 0 && state.first_wait_taken) {
@@ -138,6 +142,33 @@ fn take_waits(
     }
     machine.cores[core].engines[engine.index()].blocked_on = None;
     Ok(true)
+}
+
+/// Whether [`step`] would run the next word of an engine, or fault on it, rather than wait or find nothing
+/// left. Changes nothing.
+pub fn would_run(machine: &Machine, core: usize, engine: EngineId) -> bool {
+    let Core { sync, engines, spec, .. } = &machine.cores[core];
+    let state = &engines[engine.index()];
+    let word = match fetch(&spec.streams[engine.index()], state.pc) {
+        _ if state.state != RunState::Running => return false,
+        Ok(None) => return false,
+        Ok(Some(instruction)) => instruction.body.as_ref(),
+        Err(_) => return true,
+    };
+    let Ok(decoded) = word else { return true };
+    // The second wait sees what the first one changes.
+    let mut sync = sync.clone();
+    waits_of(decoded).into_iter().enumerate().all(|(position, (mode, index, value))| {
+        if mode == WaitMode::NONE || (position == 0 && state.first_wait_taken) {
+            return true;
+        }
+        let Ok(wait) = resolve_wait(state, mode, index, value) else { return true };
+        let holds = sync.holds(&wait);
+        if holds {
+            sync.take(&wait);
+        }
+        holds
+    })
 }
 
 /// Resolves the operand of a wait: immediate, register, or register plus offset (decisions 02-3a, 02-3b).
