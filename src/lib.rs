@@ -4,6 +4,7 @@ mod engine;
 pub mod load;
 pub mod neff;
 mod program;
+pub mod tables;
 
 pub use engine::{
     Changer, Counters, Deadlock, Engine, Exit, InputError, Options, OutputError, Progress, Report, RunError,

@@ -7,8 +7,10 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;
 
 use flate2::bufread::GzDecoder;
-use seqjit_runtime::isa::check::{CheckContext, Finding, Severity, check_bytes, default_dve_programs};
-use seqjit_runtime::isa::{EngineId, Generation, Word};
+use seqjit_runtime::isa::check::{
+    CheckContext, Finding, Severity, check_bytes, default_dve_programs, unsupported_reason,
+};
+use seqjit_runtime::isa::{EngineId, Generation, Word, decode};
 
 /// A file or folder of the test data; says loudly if it is missing.
 fn data(name: &str) -> Option<PathBuf> {
@@ -40,6 +42,7 @@ fn golden_words_are_valid() {
         let generation = Generation::parse(&row["gen"]).unwrap();
         let cx = CheckContext::new(generation, EngineId::parse(&row["engine"]).unwrap());
         complaints.extend(check_bytes(&word, &cx).iter().map(|f| format!("{} {word:?}: {f}", row["opcode"])));
+        assert_eq!(unsupported_reason(&decode(&word, generation).unwrap(), &cx), None, "{word:?}");
         words += 1;
     }
     assert_eq!(words, 454);
@@ -78,14 +81,16 @@ fn words_of_containers_are_valid() {
                 check_dve_table(&bytes, generation);
                 tables += 1;
             }
-            let Some(engine) = EngineId::ALL.into_iter().find(|e| leaf == format!("{}.bin", STREAMS[e.index()]))
+            let Some(engine) =
+                EngineId::ALL.into_iter().find(|e| leaf == format!("{}.bin", STREAMS[e.index()]))
             else {
                 continue;
             };
             let cx = CheckContext::new(generation, engine);
             for (slot, word) in Word::split(&bytes).unwrap().iter().enumerate() {
                 words += 1;
-                complaints.extend(check_bytes(word, &cx).iter().map(|f| format!("{name} {engine} {slot}: {f}")));
+                complaints
+                    .extend(check_bytes(word, &cx).iter().map(|f| format!("{name} {engine} {slot}: {f}")));
             }
         }
     }
@@ -96,7 +101,8 @@ fn words_of_containers_are_valid() {
 /// A container's DVE opcode table (one entry an opcode, 0 = no program; u64 on v2, u32 on v3) against
 /// the default: 4F 5F 70 71 are in older CAYMAN tables only. Entry 0 is set, but 00 is no opcode.
 fn check_dve_table(bytes: &[u8], generation: Generation) {
-    let retired = |opcode: usize| generation == Generation::Cayman && [0x4F, 0x5F, 0x70, 0x71].contains(&opcode);
+    let retired =
+        |opcode: usize| generation == Generation::Cayman && [0x4F, 0x5F, 0x70, 0x71].contains(&opcode);
     let default = default_dve_programs(generation).unwrap();
     let entry = bytes.len() / 256;
     assert_eq!(entry, if generation == Generation::Sunda { 8 } else { 4 });
@@ -119,7 +125,9 @@ fn conformance_programs_are_valid() {
             let cx = CheckContext::new(generation, EngineId::parse(engine).unwrap());
             for hex in words.as_array().unwrap() {
                 let word = Word::from_hex(hex.as_str().unwrap()).unwrap();
-                complaints.extend(stopping(&word, &cx).iter().map(|f| format!("{} {engine} {word:?}: {f}", case["name"])));
+                complaints.extend(
+                    stopping(&word, &cx).iter().map(|f| format!("{} {engine} {word:?}: {f}", case["name"])),
+                );
             }
         }
     }

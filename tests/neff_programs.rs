@@ -7,6 +7,7 @@ mod reference;
 
 use half::bf16;
 use reference::{Conv, agreement, attention, from_f64, matmul, normal, relative_error, to_f64, transpose};
+use seqjit::runtime::act::ActMode;
 use seqjit::runtime::isa::Dtype;
 use seqjit::{Engine, Exit, Options, Program, Schedule, Session, Tensor};
 
@@ -17,12 +18,17 @@ type Inputs = Vec<(&'static str, Tensor)>;
 
 /// Runs a program in check mode with the fixed schedule, then with random ones; all outputs must be equal.
 fn run(name: &str, inputs: &Inputs, schedules: u64) -> Option<Vec<Tensor>> {
+    run_with(name, inputs, schedules, ActMode::Auto)
+}
+
+fn run_with(name: &str, inputs: &Inputs, schedules: u64, activation: ActMode) -> Option<Vec<Tensor>> {
     let program = Program::open(common::data(&format!("neffs/{name}.neff"))?).unwrap();
     let names: Vec<String> = program.outputs().iter().map(|o| o.name.clone()).collect();
     let once = |schedule: Schedule, check: bool| -> Vec<Tensor> {
         let mut options = Options::default();
         options.schedule = schedule;
         options.check = check;
+        options.activation = activation;
         let mut session = Session::new(&Engine::new(), &program, options).unwrap();
         for (name, tensor) in inputs {
             session.set_input(name, tensor).unwrap();
@@ -95,7 +101,7 @@ fn conv(name: &str, dtype: Dtype, scale: f64, (height, width): (usize, usize), s
         let error = relative_error(&to_f64(&found), &exact);
         assert!(error <= 3e-6, "{name}: relative error {error:e}");
     } else {
-        let a = agreement(&found, &exact);
+        let a = agreement(&found, &exact, 1e-6);
         assert!(a.equal >= 0.997 && a.far == 0, "{name}: {a:?}");
     }
 }
@@ -117,48 +123,71 @@ fn trn2_conv2d_float16() {
 
 #[test]
 fn nkipy_matmul() {
-    let inputs: Inputs =
-        vec![("x", normal(7, Dtype::FP16, &[128, 256], 1.0)), ("y", normal(8, Dtype::FP16, &[256, 128], 1.0))];
+    let inputs: Inputs = vec![
+        ("x", normal(7, Dtype::FP16, &[128, 256], 1.0)),
+        ("y", normal(8, Dtype::FP16, &[256, 128], 1.0)),
+    ];
     let Some(outputs) = run("nkipy_matmul_small", &inputs, SCHEDULES) else { return };
     let exact = matmul(&to_f64(&inputs[0].1), &to_f64(&inputs[1].1), 128, 256, 128);
-    let a = agreement(&outputs[0], &exact);
+    let a = agreement(&outputs[0], &exact, 1e-6);
     assert!(a.equal >= 0.997 && a.far == 0, "{a:?}");
 }
 
-fn attention_case(name: &str, dtype: Dtype) -> Option<(Tensor, Vec<f64>)> {
+/// Runs an attention program on the inputs of one seed; the output and the exact values.
+fn attention_case(name: &str, dtype: Dtype, seed: u64, activation: ActMode) -> Option<(Tensor, Vec<f64>)> {
     let shape = [128, 512];
-    let inputs: Inputs = vec![
-        ("q_ref", normal(9, dtype, &shape, 0.3)),
-        ("k_ref", normal(10, dtype, &shape, 0.3)),
-        ("v_ref", normal(11, dtype, &shape, 0.3)),
-    ];
-    let outputs = run(name, &inputs, SCHEDULES)?;
+    let inputs: Inputs = ["q_ref", "k_ref", "v_ref"]
+        .into_iter()
+        .zip(seed..)
+        .map(|(name, seed)| (name, normal(seed, dtype, &shape, 0.3)))
+        .collect();
+    let schedules = if seed == 100 { SCHEDULES } else { 0 };
+    let outputs = run_with(name, &inputs, schedules, activation)?;
     let [q, k, v] = [0, 1, 2].map(|i: usize| to_f64(&inputs[i].1));
     Some((outputs[0].clone(), attention(&q, &k, &v, 128, 512)))
 }
 
-/// exp comes from the table in the container.
+/// With exp by definition the error is that of fp32 arithmetic. With exp from the table in the container,
+/// which is up to 1.13e-5 low, it depends on the inputs: the median over five inputs stays below the same
+/// bound, each below twice that.
+fn attention_fp32(name: &str) {
+    let errors = |activation: ActMode| -> Option<Vec<f64>> {
+        let mut errors = Vec::new();
+        for seed in (100..600).step_by(100) {
+            let (found, exact) = attention_case(name, Dtype::FP32, seed, activation)?;
+            errors.push(relative_error(&to_f64(&found), &exact));
+        }
+        errors.sort_by(f64::total_cmp);
+        Some(errors)
+    };
+    let Some(definition) = errors(ActMode::Definition) else { return };
+    assert!(definition[4] <= 3e-6, "by definition: {definition:?}");
+    let Some(table) = errors(ActMode::Auto) else { return };
+    assert!(table[2] <= 3e-6 && table[4] <= 6e-6, "from the table: {table:?}");
+}
+
 #[test]
 fn baseline_attention_fp32() {
-    let Some((found, exact)) = attention_case("baseline_fp32_s512", Dtype::FP32) else { return };
-    let error = relative_error(&to_f64(&found), &exact);
-    assert!(error <= 3e-6, "relative error {error:e}");
+    attention_fp32("baseline_fp32_s512");
 }
 
-/// exp comes from the table in the container.
 #[test]
 fn fused_attention_fp32() {
-    let Some((found, exact)) = attention_case("fused_fp32_s512", Dtype::FP32) else { return };
-    let error = relative_error(&to_f64(&found), &exact);
-    assert!(error <= 3e-6, "relative error {error:e}");
+    attention_fp32("fused_fp32_s512");
 }
 
-/// exp comes from the table in the container.
 #[test]
 fn fused_attention_bf16() {
-    let Some((found, exact)) = attention_case("fused_bf16_s512", Dtype::BFLOAT16) else { return };
-    let a = agreement(&found, &exact);
-    assert!(a.equal >= 0.997 && a.far == 0, "{a:?}");
+    let name = "fused_bf16_s512";
+    let Some((found, exact)) = attention_case(name, Dtype::BFLOAT16, 100, ActMode::Definition) else {
+        return;
+    };
+    let a = agreement(&found, &exact, 1e-6);
+    assert!(a.equal >= 0.997 && a.far == 0, "by definition: {a:?}");
+    // The error of the exp table shows in results that cancel to almost nothing.
+    let Some((found, exact)) = attention_case(name, Dtype::BFLOAT16, 100, ActMode::Auto) else { return };
+    let a = agreement(&found, &exact, 6e-6);
+    assert!(a.equal >= 0.997 && a.far == 0, "from the table: {a:?}");
 }
 
 /// The kernels of chapter 10 section 1, including their defect: only columns 0 to 511 of `input2` count.
@@ -226,6 +255,6 @@ fn autocomp_log_sum_exp() {
             sum.ln() + max
         })
         .collect();
-    let a = agreement(&outputs[0], &expected);
+    let a = agreement(&outputs[0], &expected, 1e-6);
     assert!(a.equal >= 0.997 && a.far == 0, "{a:?}");
 }

@@ -4,7 +4,7 @@ use seqjit_runtime::act::ActMode;
 use seqjit_runtime::fpenv;
 use seqjit_runtime::interp::Fault;
 use seqjit_runtime::isa::{Dtype, EngineId};
-use seqjit_runtime::machine::{BufferRole, Machine, MachineOptions, RunState};
+use seqjit_runtime::machine::{BufferRole, Machine, MachineOptions};
 
 use super::deadlock::Deadlock;
 use super::schedule::{Schedule, Scheduler};
@@ -289,10 +289,10 @@ impl Session {
     /// any tensor with the right number of bytes.
     pub fn set_input(&mut self, name: &str, tensor: &Tensor) -> Result<(), InputError> {
         let inputs = self.program.inputs();
-        let at = inputs.iter().position(|i| i.name == name).ok_or_else(|| InputError::Unknown {
-            name: name.into(),
-            known: names(inputs),
-        })?;
+        let at = inputs
+            .iter()
+            .position(|i| i.name == name)
+            .ok_or_else(|| InputError::Unknown { name: name.into(), known: names(inputs) })?;
         let io = &inputs[at];
         let buffer = self.machine.dram.buffer_mut(io.buffer);
         let same = io.dtype == Dtype::INVALID || (tensor.dtype == io.dtype && tensor.shape == io.shape);
@@ -327,10 +327,10 @@ impl Session {
     /// Reads an output, all of which the last run must have written.
     pub fn output(&self, name: &str) -> Result<Tensor, OutputError> {
         let outputs = self.program.outputs();
-        let io = outputs.iter().find(|o| o.name == name).ok_or_else(|| OutputError::Unknown {
-            name: name.into(),
-            known: names(outputs),
-        })?;
+        let io = outputs
+            .iter()
+            .find(|o| o.name == name)
+            .ok_or_else(|| OutputError::Unknown { name: name.into(), known: names(outputs) })?;
         self.check_written(io)?;
         Ok(self.tensor(io))
     }
@@ -381,6 +381,7 @@ impl Session {
                 self.machine.dram.buffer_mut(id).forget_written();
             }
         }
+        self.machine.start_all();
         let scheduler = Scheduler::new(&self.machine, self.options.schedule);
         self.go_on(Course { scheduler, counters: Counters::default() }, observe)
     }
@@ -446,7 +447,7 @@ impl Session {
     }
 
     fn engines_ended(&self) -> bool {
-        self.machine.cores.iter().flat_map(|c| &c.engines).all(|e| e.state != RunState::Running)
+        !self.machine.cores.iter().flat_map(|c| &c.engines).any(|e| e.is_active())
     }
 
     /// Back to the state at creation: memory, inputs, stops and warnings are forgotten.
@@ -474,4 +475,3 @@ fn names(tensors: &[IoTensor]) -> String {
 fn describe(dtype: Dtype, shape: &[usize]) -> String {
     format!("{} {shape:?}", dtype.text())
 }
-

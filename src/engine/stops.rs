@@ -70,7 +70,7 @@ impl Stops {
     /// The engine stands at one of its addresses, which is used up.
     pub(super) fn reach(&mut self, machine: &Machine, core: usize, engine: EngineId) {
         let state = &machine.cores[core];
-        let pc = state.engines[engine.index()].pc;
+        let pc = state.engines[engine.index()].next_pc();
         if let Some(addresses) = self.addresses.get_mut(&(core, engine)) {
             addresses.retain(|address| *address != pc);
         }

@@ -1,7 +1,7 @@
 //! From a container to a program that a machine can run: addresses, constants, queues, streams
 //! (chapter 07 sections 5 to 10, chapter 10 sections 2 to 5).
 
-pub mod act_tables;
+mod act_tables;
 mod blocks;
 mod memory;
 mod validate;
@@ -9,11 +9,13 @@ mod validate;
 use std::sync::Arc;
 
 use seqjit_runtime::interp::Instruction;
-use seqjit_runtime::isa::{EngineId, Generation};
+use seqjit_runtime::isa::EngineId;
 use seqjit_runtime::machine::{CoreSpec, Image, Stream};
 use seqjit_runtime::num::Fp8;
 
-use crate::neff::{Graph, Neff};
+use crate::neff::Neff;
+pub(crate) use act_tables::ENTRY_BYTES;
+pub use act_tables::{ActTableError, load_table_sets};
 use memory::Memory;
 pub use validate::WordFinding;
 pub(crate) use validate::{check_streams, refuse};
@@ -45,14 +47,12 @@ pub enum LoadError {
         variable: String,
     },
     /// An activation table set cannot be read.
-    #[error("activation table set '{set}' of graph {graph}: {source}")]
+    #[error("graph {graph}: {source}")]
     Tables {
         /// Graph.
         graph: String,
-        /// Set.
-        set: String,
         /// What is wrong.
-        source: act_tables::TableError,
+        source: ActTableError,
     },
     /// The device address space does not hold the variables.
     #[error("the variables need more device memory than the {available} bytes of the address map")]
@@ -88,35 +88,36 @@ pub(crate) fn load(neff: &Neff) -> Result<Loaded, LoadError> {
     let memory = Memory::assign(neff)?;
     let (inputs, outputs) = memory.io(neff);
     let mut cores = Vec::new();
-    for (number, graph) in neff.graphs.iter().enumerate() {
-        cores.push(Arc::new(core(graph, number, generation, &memory)?));
+    for number in 0..neff.graphs.len() {
+        cores.push(Arc::new(core(neff, number, &memory)?));
     }
     Ok(Loaded { image: Image { generation, cores, buffers: memory.into_buffers() }, inputs, outputs })
 }
 
-fn core(graph: &Graph, number: usize, generation: Generation, memory: &Memory) -> Result<CoreSpec, LoadError> {
+fn core(neff: &Neff, number: usize, memory: &Memory) -> Result<CoreSpec, LoadError> {
+    let (graph, generation, archive) = (&neff.graphs[number], neff.generation, &neff.archive);
     let streams = EngineId::ALL.map(|engine| Stream {
         base: 0,
         words: graph.words(engine).map(|word| Instruction::new(word, generation)).collect(),
         ends_gracefully: true,
     });
-    let mut table_sets = Vec::new();
-    for set in graph.activation_sets() {
-        let parsed = act_tables::table_set(set).map_err(|source| LoadError::Tables {
-            graph: graph.name.clone(),
-            set: set.name.clone(),
-            source,
-        })?;
-        table_sets.push(Arc::new(parsed));
-    }
-    let fp8 = graph.def.fp8.map_or(Fp8::default(), |c| Fp8 { ocp: c.range_extension, saturate: c.ocp_saturation });
+    let act = &graph.engine(EngineId::Act).desc;
+    let prefix = neff.kelf.graphs[number].prefix();
+    let path = |name: &str| if prefix.is_empty() { name.to_owned() } else { format!("{prefix}/{name}") };
+    let member = |name: &str| archive.get(&path(name)).map(|bytes| &bytes[..]);
+    let info = act.act_info.as_deref().unwrap_or_default();
+    let table_sets = load_table_sets(&member, info, &act.activation_function_sets)
+        .map_err(|source| LoadError::Tables { graph: graph.name.clone(), source })?;
+    let fp8 =
+        graph.def.fp8.map_or(Fp8::default(), |c| Fp8 { ocp: c.range_extension, saturate: c.ocp_saturation });
     Ok(CoreSpec {
         name: graph.name.clone(),
         streams,
         queues: blocks::queues(graph, number, memory)?,
         variables: memory.addresses(number).to_vec(),
         table_base: memory.table_base(number),
+        dve_programs: graph.dve_programs(),
         fp8,
-        table_sets,
+        table_sets: table_sets.into_iter().map(Arc::new).collect(),
     })
 }

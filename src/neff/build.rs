@@ -10,6 +10,7 @@ use super::bytes::Bytes;
 use super::definition::GraphDef;
 use super::engine::EngineDesc;
 use super::error::Result;
+use super::graph::Graph;
 use super::header::Header;
 use super::host::{HOST_MEMBER, HostGraph, HostTensor};
 use super::kelf::{Kelf, KelfGraph};
@@ -77,8 +78,9 @@ impl NeffBuilder {
         }
     }
 
-    /// Takes a program apart into the parts that make it again. Members that no part names are kept; JSON
-    /// tiers are made anew, so keys that reading ignores are lost.
+    /// Takes a program apart into the parts that make it again. Members that no part names are kept; the
+    /// header and the JSON tiers are made anew, so feature bits and keys that reading ignores are lost.
+    /// Graphs must have directories of their own.
     pub fn from_neff(neff: &Neff) -> NeffBuilder {
         let mut builder = NeffBuilder::new(neff.header.name(), neff.kelf.target);
         builder.inputs.clone_from(&neff.host.inputs);
@@ -87,26 +89,12 @@ impl NeffBuilder {
         builder.graphs = neff
             .graphs
             .iter()
-            .map(|graph| GraphSource {
-                def: graph.def.clone(),
-                engines: graph
-                    .engines
-                    .each_ref()
-                    .map(|e| EngineSource { desc: e.desc.clone(), stream: e.stream.clone() }),
-                files: Vec::new(),
-            })
+            .zip(&neff.kelf.graphs)
+            .map(|(g, k)| GraphSource::from_graph(g, k, &neff.archive))
             .collect();
-        let renamed = |path: &str| {
-            let graph = neff.kelf.graphs.iter().position(|g| {
-                !g.prefix().is_empty()
-                    && path.strip_prefix(g.prefix()).is_some_and(|rest| rest.starts_with('/'))
-            });
-            match graph {
-                Some(k) => format!("{}{}", directory(k), &path[neff.kelf.graphs[k].prefix().len()..]),
-                None => path.to_owned(),
-            }
-        };
-        builder.files = neff.archive.members().iter().map(|m| (renamed(&m.path), m.bytes.clone())).collect();
+        let in_graph = |path: &str| neff.kelf.graphs.iter().any(|g| relative(path, g.prefix()).is_some());
+        let shared = neff.archive.members().iter().filter(|m| !in_graph(&m.path));
+        builder.files = shared.map(|m| (m.path.clone(), m.bytes.clone())).collect();
         builder
     }
 
@@ -152,6 +140,20 @@ impl NeffBuilder {
 }
 
 impl GraphSource {
+    /// The parts of a graph that was read, with every member of its directory.
+    fn from_graph(graph: &Graph, entry: &KelfGraph, archive: &Archive) -> GraphSource {
+        let engines = graph.engines.each_ref();
+        GraphSource {
+            def: graph.def.clone(),
+            engines: engines.map(|e| EngineSource { desc: e.desc.clone(), stream: e.stream.clone() }),
+            files: archive
+                .members()
+                .iter()
+                .filter_map(|m| Some((relative(&m.path, entry.prefix())?.to_owned(), m.bytes.clone())))
+                .collect(),
+        }
+    }
+
     /// The graph's members under `directory`.
     fn members(&self, directory: &str, members: &mut Vec<(String, Bytes)>) {
         let mut put = |name: &str, bytes: Bytes| members.push((format!("{directory}/{name}"), bytes));
@@ -172,6 +174,11 @@ impl GraphSource {
             put(name, bytes.clone());
         }
     }
+}
+
+/// A path relative to a directory; `None` if it is not inside, or if the directory is the root.
+fn relative<'a>(path: &'a str, directory: &str) -> Option<&'a str> {
+    if directory.is_empty() { None } else { path.strip_prefix(directory)?.strip_prefix('/') }
 }
 
 /// The directory of graph `k`.

@@ -20,7 +20,7 @@ pub(super) fn definition(graph: &Graph, document: &Document, source: &mut Source
     variables.ids(&mut findings);
     variables.outputs(&mut findings);
     variables.references(&mut findings);
-    variables.backing(&mut findings);
+    variables.backing(source.generation, &mut findings);
     variables.memory(source.options.limits.device_memory, &mut findings);
     queues(graph, document, source.generation, &mut findings);
     findings.keep(reservations(graph, document, source));
@@ -62,6 +62,9 @@ impl<'a> Variables<'a> {
         let mut seen = HashSet::new();
         let count = self.list.len();
         for variable in self.list {
+            if findings.full() {
+                return;
+            }
             if variable.id as usize >= count || !seen.insert(variable.id) {
                 let expected = format!("an id below {count}, the number of variables, and used once");
                 findings.push(self.broken(Rule::VariableId, variable, "var_id", variable.id, expected));
@@ -85,6 +88,9 @@ impl<'a> Variables<'a> {
     fn references(&self, findings: &mut Findings) {
         let ids: HashSet<u32> = self.list.iter().map(|v| v.id).collect();
         for variable in self.list {
+            if findings.full() {
+                return;
+            }
             let (key, named) = match &variable.kind {
                 VariableKind::Pointer { referenced } => {
                     ("referenced_var_id", std::slice::from_ref(referenced))
@@ -100,8 +106,11 @@ impl<'a> Variables<'a> {
     }
 
     /// A virtual variable lies inside what it aliases, and no chain of aliases comes back to itself.
-    fn backing(&self, findings: &mut Findings) {
+    fn backing(&self, generation: Generation, findings: &mut Findings) {
         for variable in self.list {
+            if findings.full() {
+                return;
+            }
             let VariableKind::Virtual { backing: Some(name), offset } = &variable.kind else { continue };
             let Some(target) = self.by_name.get(name.as_str()) else {
                 let expected = "the name of a variable";
@@ -109,7 +118,7 @@ impl<'a> Variables<'a> {
                 continue;
             };
             let end = offset.checked_add(variable.size.unwrap_or(0));
-            if let Some(size) = target.size
+            if let Some(size) = target.extent(generation)
                 && end.is_none_or(|end| end > size)
             {
                 let expected = format!("a range inside the {size} bytes of `{name}`");

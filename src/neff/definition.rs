@@ -123,11 +123,17 @@ impl GraphDef {
         let mut variables = Vec::new();
         for (name, node) in root.require("var", "an object of variables")?.entries()? {
             variables.extend(findings.keep(Variable::read(name, node)));
+            if findings.full() {
+                break;
+            }
         }
         let mut queues = Vec::new();
         if let Some(map) = root.get("dma_queue") {
             for (name, node) in map.entries()? {
                 queues.extend(findings.keep(Queue::read(name, node)));
+                if findings.full() {
+                    break;
+                }
             }
         }
         let blocks = read_blocks(root, &mut findings)?;
@@ -190,7 +196,7 @@ impl GraphDef {
             put("src_target_pairs", pairs.clone());
         }
         if let Some(reservations) = &self.reservations {
-            put("runtime_statebuffer_reservation", reservations.iter().map(Reservation::to_json).collect());
+            put("runtime_statebuffer_reservation", reservations.iter().map(|r| r.to_json()).collect());
         }
         if let Some(fp8) = &self.fp8 {
             put("fp8_conversion_config", fp8.to_json());
@@ -235,7 +241,7 @@ impl Reservation {
         })
     }
 
-    fn to_json(&self) -> Value {
+    fn to_json(self) -> Value {
         json!({
             "base_partition": self.base_partition,
             "offset": self.offset,

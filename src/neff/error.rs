@@ -349,98 +349,64 @@ impl NeffError {
     }
 }
 
-/// The rules that typed content is held to (chapter 07 sections 4 to 6 and 15).
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[allow(missing_docs)]
-#[non_exhaustive]
-pub enum Rule {
-    KernelNode,
-    EntryId,
-    TensorShape,
-    TensorName,
-    KelfVersion,
-    Target,
-    GraphName,
-    VariableType,
-    VariableId,
-    VariableSize,
-    NoOutput,
-    Alignment,
-    DtypeName,
-    Dimensions,
-    BackingBuffer,
-    VariableReference,
-    DeviceMemory,
-    QueueOwner,
-    QueueType,
-    QueueRings,
-    QueueInstances,
-    DynamicQueue,
-    DgeQueues,
-    Semaphore,
-    SemaphoreSet,
-    BlockQueue,
-    BlockId,
-    PriorityClass,
-    NameLength,
-    Pattern,
-    OutsideVariable,
-    TransferSize,
-    SourceCount,
-    DescriptorDtype,
-    Scale,
-    Transpose,
-    Reservation,
-    CustomLibrary,
-    ActivationSet,
-    HostBinding,
+macro_rules! rules {
+    ($($name:ident $text:literal;)*) => {
+        /// The rules that typed content is held to (chapter 07 sections 4 to 7 and 15).
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+        #[non_exhaustive]
+        pub enum Rule {
+            $(#[doc = concat!("About: ", $text, ".")] $name,)*
+        }
+
+        impl fmt::Display for Rule {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(match self { $(Rule::$name => $text,)* })
+            }
+        }
+    };
 }
 
-impl fmt::Display for Rule {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Rule::KernelNode => "kernel node",
-            Rule::EntryId => "entry id",
-            Rule::TensorShape => "tensor shape",
-            Rule::TensorName => "tensor name",
-            Rule::KelfVersion => "kelf version",
-            Rule::Target => "target",
-            Rule::GraphName => "graph name",
-            Rule::VariableType => "variable type",
-            Rule::VariableId => "variable id",
-            Rule::VariableSize => "variable size",
-            Rule::NoOutput => "outputs",
-            Rule::Alignment => "alignment",
-            Rule::DtypeName => "dtype",
-            Rule::Dimensions => "dimensions",
-            Rule::BackingBuffer => "backing buffer",
-            Rule::VariableReference => "variable reference",
-            Rule::DeviceMemory => "device memory",
-            Rule::QueueOwner => "queue owner",
-            Rule::QueueType => "queue type",
-            Rule::QueueRings => "queue rings",
-            Rule::QueueInstances => "queue instances",
-            Rule::DynamicQueue => "dynamic queue",
-            Rule::DgeQueues => "descriptor generator queues",
-            Rule::Semaphore => "semaphore",
-            Rule::SemaphoreSet => "semaphore set",
-            Rule::BlockQueue => "block queue",
-            Rule::BlockId => "block id",
-            Rule::PriorityClass => "priority class",
-            Rule::NameLength => "name length",
-            Rule::Pattern => "access pattern",
-            Rule::OutsideVariable => "access outside its variable",
-            Rule::TransferSize => "transfer size",
-            Rule::SourceCount => "source count",
-            Rule::DescriptorDtype => "descriptor dtype",
-            Rule::Scale => "scale",
-            Rule::Transpose => "transpose",
-            Rule::Reservation => "State Buffer reservation",
-            Rule::CustomLibrary => "custom-operator library",
-            Rule::ActivationSet => "activation set",
-            Rule::HostBinding => "host binding",
-        })
-    }
+rules! {
+    KernelNode "kernel node";
+    EntryId "entry id";
+    TensorShape "tensor shape";
+    TensorName "tensor name";
+    KelfVersion "kelf version";
+    Target "target";
+    GraphName "graph name";
+    VariableType "variable type";
+    VariableId "variable id";
+    VariableSize "variable size";
+    NoOutput "outputs";
+    Alignment "alignment";
+    DtypeName "dtype";
+    Dimensions "dimensions";
+    BackingBuffer "backing buffer";
+    VariableReference "variable reference";
+    DeviceMemory "device memory";
+    QueueOwner "queue owner";
+    QueueType "queue type";
+    QueueRings "queue rings";
+    QueueInstances "queue instances";
+    DynamicQueue "dynamic queue";
+    DgeQueues "descriptor generator queues";
+    Semaphore "semaphore";
+    SemaphoreSet "semaphore set";
+    BlockQueue "block queue";
+    BlockId "block id";
+    PriorityClass "priority class";
+    NameLength "name length";
+    Pattern "access pattern";
+    OutsideVariable "access outside its variable";
+    TransferSize "transfer size";
+    SourceCount "source count";
+    DescriptorDtype "descriptor dtype";
+    Scale "scale";
+    Transpose "transpose";
+    Reservation "State Buffer reservation";
+    CustomLibrary "custom-operator library";
+    ActivationSet "activation set";
+    HostBinding "host binding";
 }
 
 /// Where a value stands in a JSON member.

@@ -208,6 +208,9 @@ fn read_constants(graph: &mut Graph, source: &mut Source<'_>) -> Result<()> {
     let mut findings = Findings::default();
     let mut constants = Vec::new();
     for variable in &graph.def.variables {
+        if findings.full() {
+            break;
+        }
         if let VariableKind::File { file_name } = &variable.kind {
             constants.extend(findings.keep(read_constant(variable, file_name, source)));
         }

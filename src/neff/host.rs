@@ -1,5 +1,8 @@
 //! Tier 1, `neff.json`: the host-visible graph (chapter 07 section 4.1).
 
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
+
 use seqjit_runtime::isa::Dtype;
 use serde_json::{Value, json};
 
@@ -59,21 +62,26 @@ impl HostGraph {
             first: root.require("node_row_ptr", "an array of entry ids")?.list(Node::index)?,
         };
         let mut graph = HostGraph { kelf: kelf_member(nodes)?, ..HostGraph::default() };
+        let mut inputs = HashSet::new();
         for arg in root.require("arg_nodes", "an array of node indices")?.elements()? {
             let node = pick(&nodes, arg)?;
             let name = node.require("name", "a string")?.string()?;
             let tensor = tables.tensor(arg, arg.index()?, 0, name, warnings)?;
-            if graph.inputs.iter().any(|t| t.name == tensor.name) {
+            if !inputs.insert(name) {
                 return Err(node.broken(Rule::TensorName, "an input name that is unique"));
             }
             graph.inputs.push(tensor);
         }
+        let mut outputs = HashMap::new();
         for head in root.require("heads", "an array of [node, output, version]")?.elements()? {
             let tensor = output(head, nodes, &tables, warnings)?;
-            match graph.outputs.iter().find(|t| t.name == tensor.name) {
-                None => graph.outputs.push(tensor),
-                Some(first) if *first == tensor => {}
-                Some(_) => {
+            match outputs.entry(tensor.name.clone()) {
+                Entry::Vacant(entry) => {
+                    entry.insert(graph.outputs.len());
+                    graph.outputs.push(tensor);
+                }
+                Entry::Occupied(first) if graph.outputs[*first.get()] == tensor => {}
+                Entry::Occupied(_) => {
                     let expected = format!("the shape and dtype that `{}` has before", tensor.name);
                     return Err(head.broken(Rule::TensorName, expected));
                 }
@@ -130,23 +138,23 @@ struct Tables<'v> {
 }
 
 /// A `[tag, [element...]]` attribute that is a table.
-trait Entry<'v>: Sized {
+trait Element<'v>: Sized {
     fn read(node: Node<'v, '_>) -> Result<Self>;
 }
 
-impl<'v> Entry<'v> for &'v str {
+impl<'v> Element<'v> for &'v str {
     fn read(node: Node<'v, '_>) -> Result<Self> {
         node.string()
     }
 }
 
-impl<'v> Entry<'v> for Vec<usize> {
+impl<'v> Element<'v> for Vec<usize> {
     fn read(node: Node<'v, '_>) -> Result<Self> {
         node.list(Node::index)
     }
 }
 
-fn tagged<'v, T: Entry<'v>>(attrs: Node<'v, '_>, key: &str) -> Result<Vec<T>> {
+fn tagged<'v, T: Element<'v>>(attrs: Node<'v, '_>, key: &str) -> Result<Vec<T>> {
     let pair = attrs.require(key, "[tag, table]")?;
     pair.at(1).ok_or_else(|| pair.wrong_type("[tag, table]"))?.list(T::read)
 }

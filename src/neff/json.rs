@@ -84,14 +84,7 @@ impl Document {
 
     /// The place of the value at `steps`, or of its nearest existing parent.
     pub fn place(&self, steps: &[Step<'_>]) -> Box<Place> {
-        let mut path = String::new();
-        for step in steps {
-            match step {
-                Step::Key(key) if path.is_empty() => path.push_str(key),
-                Step::Key(key) => path.extend([".", key]),
-                Step::Index(i) => path.push_str(&format!("[{i}]")),
-            }
-        }
+        let path = join(steps.iter().copied());
         Box::new(Place { member: self.member.clone(), path, offset: locate(&self.text, steps) })
     }
 
@@ -122,6 +115,26 @@ fn offset_of(text: &[u8], line: usize, column: usize) -> usize {
         }
     };
     (start + column.saturating_sub(1)).min(text.len())
+}
+
+/// The path in text, cut where it gets long: keys of a hostile file may be megabytes.
+fn join<'a>(steps: impl Iterator<Item = Step<'a>>) -> String {
+    const MAX: usize = 1000;
+    let mut path = String::new();
+    for step in steps {
+        match step {
+            Step::Key(key) => {
+                let dot = if path.is_empty() { "" } else { "." };
+                path.extend([dot, &key[..key.floor_char_boundary(MAX)]]);
+            }
+            Step::Index(i) => path.push_str(&format!("[{i}]")),
+        }
+        if path.len() > MAX {
+            path.push_str("...");
+            break;
+        }
+    }
+    path
 }
 
 /// Keeps an error message readable when a value is huge.
@@ -173,15 +186,11 @@ impl Parser<'_> {
     }
 
     fn report_duplicate(&mut self, key: &str) {
-        let mut path = String::new();
-        for step in &self.path {
-            match step {
-                OwnedStep::Key(key) => path.extend([key, "."]),
-                OwnedStep::Index(i) => path.push_str(&format!("[{i}].")),
-            }
-        }
-        path.push_str(key);
-        let path = shorten(path.replace(".[", "["));
+        let steps = self.path.iter().map(|step| match step {
+            OwnedStep::Key(key) => Step::Key(key),
+            OwnedStep::Index(i) => Step::Index(*i),
+        });
+        let path = join(steps.chain([Step::Key(key)]));
         self.duplicates.push(Warning::DuplicateKey { member: self.member.to_owned(), path });
     }
 }

@@ -1,11 +1,13 @@
 //! Tier 2, the kelf member: target and graphs (chapter 07 section 4.2).
 
+use std::collections::HashSet;
+
 use seqjit_runtime::isa::Generation;
 use serde_json::{Value, json};
 
 use super::error::{NeffError, Result, Rule};
 use super::json::{Document, Node, Step};
-use super::options::ReadOptions;
+use super::options::{Limits, ReadOptions};
 use super::warning::{Warning, Warnings};
 
 /// The generation for target `*` when none is asked for (C7-5).
@@ -40,7 +42,7 @@ impl KelfGraph {
 
 impl Kelf {
     /// Reads the document.
-    pub(super) fn read(document: &Document) -> Result<Kelf> {
+    pub(super) fn read(document: &Document, limits: &Limits) -> Result<Kelf> {
         let root = document.root();
         let version = root.require("version", "MAJOR.MINOR")?;
         if !version.string()?.contains('.') {
@@ -61,8 +63,12 @@ impl Kelf {
         if graphs_read.is_empty() {
             return Err(graphs.broken(Rule::GraphName, "at least one graph"));
         }
+        if graphs_read.len() > limits.graphs {
+            return Err(graphs.broken(Rule::GraphName, format!("at most {} graphs", limits.graphs)));
+        }
+        let (mut names, mut definitions) = (HashSet::new(), HashSet::new());
         for (i, graph) in graphs_read.iter().enumerate() {
-            if graphs_read[..i].iter().any(|g| g.name == graph.name || g.definition == graph.definition) {
+            if !names.insert(&graph.name) || !definitions.insert(&graph.definition) {
                 let steps = [Step::Key("graphs"), Step::Index(i)];
                 let expected = "a graph with its own name and definition";
                 return Err(document.broken(Rule::GraphName, &steps, &graph.name, expected));

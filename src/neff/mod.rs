@@ -135,11 +135,11 @@ impl Neff {
         mut warnings: Warnings,
     ) -> Result<Neff> {
         let text = archive.require(HOST_MEMBER, || "every container".to_owned())?;
-        let document = Document::parse(HOST_MEMBER, text, &options.limits, &mut warnings)?;
-        let host = HostGraph::read(&document, &mut warnings)?;
+        let host_document = Document::parse(HOST_MEMBER, text, &options.limits, &mut warnings)?;
+        let host = HostGraph::read(&host_document, &mut warnings)?;
         let text = archive.require(&host.kelf, || format!("`{HOST_MEMBER}`"))?;
         let document = Document::parse(&host.kelf, text, &options.limits, &mut warnings)?;
-        let kelf = Kelf::read(&document)?;
+        let kelf = Kelf::read(&document, &options.limits)?;
         let generation = kelf.generation(&document, options, &mut warnings)?;
         let mut graphs = Vec::new();
         for entry in &kelf.graphs {
@@ -148,8 +148,9 @@ impl Neff {
             let mut source = graph::Source { archive: &archive, prefix, generation, options, warnings };
             graphs.push(graph::read(entry, &mut source)?);
         }
-        let inputs = bind::bind(&host.inputs, &VariableKind::Input, &graphs, &mut warnings)?;
-        let outputs = bind::bind(&host.outputs, &VariableKind::Output, &graphs, &mut warnings)?;
+        let mut binder = bind::Binder { document: &host_document, graphs: &graphs, warnings: &mut warnings };
+        let inputs = binder.bind(&host.inputs, &VariableKind::Input)?;
+        let outputs = binder.bind(&host.outputs, &VariableKind::Output)?;
         let warnings = warnings.into_vec();
         Ok(Neff { header, digest, archive, host, kelf, generation, graphs, inputs, outputs, warnings })
     }

@@ -51,6 +51,8 @@ pub struct Limits {
     pub json_depth: usize,
     /// Values in a JSON member. Not a rule of the manual: a value in memory takes many times its text.
     pub json_values: usize,
+    /// Graphs. Not a rule of the manual, which names no more than two.
+    pub graphs: usize,
     /// Bytes of device memory for the variables of a graph; the default is what lies between the HBM
     /// base and the State Buffer in the address map (chapter 07 section 10).
     pub device_memory: u64,
@@ -67,6 +69,7 @@ impl Default for Limits {
             json_bytes: 256 << 20,
             json_depth: 64,
             json_values: 16 << 20,
+            graphs: 256,
             device_memory: 64 << 30,
         }
     }

@@ -1,6 +1,8 @@
 //! Activation table sets and DVE microprogram tables: their members (chapter 07 section 3.2, chapter 10
 //! sections 9.1 and 10). What the activation tables mean is not decided here.
 
+use std::collections::HashMap;
+
 use seqjit_runtime::isa::Generation;
 
 use super::bytes::Bytes;
@@ -47,20 +49,19 @@ impl ActivationSet {
         let info = source.document(info, || format!("`{}`", description.member()))?;
         let root = info.root();
         let listed = root.require("act_func_sets", "an array of sets")?;
+        let mut by_name = HashMap::new();
+        for set in listed.elements()? {
+            by_name.entry(set.require("name", "a string")?.string()?).or_insert(set);
+        }
         let mut sets = Vec::new();
         for (i, name) in desc.activation_function_sets.iter().enumerate() {
-            let mut found = None;
-            for set in listed.elements()? {
-                if set.require("name", "a string")?.string()? == name {
-                    found = Some(ActivationSet::read(name, set, source)?);
-                    break;
-                }
-            }
             let steps = [Step::Key("activation_function_sets"), Step::Index(i)];
-            let expected = || format!("a set that `{}` lists", info.member());
-            sets.push(
-                found.ok_or_else(|| description.broken(Rule::ActivationSet, &steps, name, expected()))?,
-            );
+            // Removed once used: a set that occurs twice would have two indices.
+            let Some(set) = by_name.remove(name.as_str()) else {
+                let expected = format!("a set that `{}` lists, named once", info.member());
+                return Err(description.broken(Rule::ActivationSet, &steps, name, expected));
+            };
+            sets.push(ActivationSet::read(name, set, source)?);
         }
         Ok(sets)
     }
@@ -127,9 +128,11 @@ impl DveTables {
         if generation == Generation::Sunda { 8 } else { 4 }
     }
 
-    /// Which opcodes have a microprogram: those whose entry is not zero.
+    /// Which opcodes have a microprogram: those whose entry is not zero. Entry 0 is not zero in real tables
+    /// although no opcode has byte 0, so it says nothing.
     pub fn programs(&self) -> [bool; OPCODES] {
         let entry = self.opcode.len() / OPCODES;
-        std::array::from_fn(|opcode| self.opcode[opcode * entry..][..entry].iter().any(|b| *b != 0))
+        let used = |opcode: usize| self.opcode[opcode * entry..][..entry].iter().any(|b| *b != 0);
+        std::array::from_fn(|opcode| opcode != 0 && used(opcode))
     }
 }

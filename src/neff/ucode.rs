@@ -1,6 +1,8 @@
 //! Custom-operator libraries (chapter 07 section 5.5). Their code runs on the vendor's own processors;
 //! here they are read, checked and listed.
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Value, json};
 
 use super::definition::check_default_library;
@@ -85,10 +87,11 @@ impl UcodeLibraries {
 
 fn read_list(node: Node<'_, '_>) -> Result<Vec<UcodeLibrary>> {
     let mut libraries: Vec<UcodeLibrary> = Vec::new();
+    let mut names = HashSet::new();
     let mut functions = 0;
     for element in node.elements()? {
         let library = UcodeLibrary::read(element)?;
-        if libraries.iter().any(|l| l.library == library.library) {
+        if !names.insert(library.library.clone()) {
             return Err(element.broken(Rule::CustomLibrary, "a library that is named once"));
         }
         functions += library.functions.len();

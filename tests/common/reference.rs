@@ -122,12 +122,12 @@ impl Conv<'_> {
 pub struct Agreement {
     /// Share of elements equal to the correctly rounded value.
     pub equal: f64,
-    /// Elements that are neither within 2 units in the last place nor within 1e-6 of the largest value.
+    /// Elements that are neither within 2 units in the last place nor near enough for the largest value.
     pub far: usize,
 }
 
-/// Compares a 16-bit tensor with exact values.
-pub fn agreement(found: &Tensor, exact: &[f64]) -> Agreement {
+/// Compares a 16-bit tensor with exact values; `share` of the largest value is near enough.
+pub fn agreement(found: &Tensor, exact: &[f64], share: f64) -> Agreement {
     let rounded = from_f64(found.dtype, &found.shape, exact);
     let largest = exact.iter().fold(0.0f64, |m, v| m.max(v.abs()));
     let bits = |t: &Tensor, i: usize| i32::from(i16::from_le_bytes([t.data[2 * i], t.data[2 * i + 1]]));
@@ -137,7 +137,7 @@ pub fn agreement(found: &Tensor, exact: &[f64]) -> Agreement {
     for i in 0..exact.len() {
         let (a, b) = (bits(found, i), bits(&rounded, i));
         equal += usize::from(a == b);
-        let near = (on_line(a) - on_line(b)).abs() <= 2 || (values[i] - exact[i]).abs() <= 1e-6 * largest;
+        let near = (on_line(a) - on_line(b)).abs() <= 2 || (values[i] - exact[i]).abs() <= share * largest;
         far += usize::from(!near);
     }
     Agreement { equal: equal as f64 / exact.len() as f64, far }

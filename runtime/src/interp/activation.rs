@@ -1,3 +1,129 @@
-use super::*;
-pub fn activate(_x: &mut Exec<'_>, _w: &Decoded) -> Result<Flow, FaultKind> { Ok(Flow::Next) }
-pub fn table_load(_x: &mut Exec<'_>, _w: &Decoded) -> Result<Flow, FaultKind> { Ok(Flow::Next) }
+//! The ACT: activation functions and their tables (chapter 05 section 3).
+
+use super::lanes::for_each_stretch;
+use super::{Access, Exec, FaultKind, Flow, LaneScalar};
+use crate::act::{CpuLevel, Fallback, FunctionMap, PARAMETRIC_RELU, resolve};
+use crate::isa::field::{AccumCmd, ImmSrc, ImmSrcN};
+use crate::isa::layouts::{CTRL_NO_23, S3D3_AC};
+use crate::isa::{Decoded, Dtype, PARTITIONS};
+use crate::num;
+
+/// ACTIVATION_TABLE_LOAD (section 3.6): makes a set of the container resident.
+pub fn table_load(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
+    let index = usize::from(x.operands::<CTRL_NO_23>(w)?.act_tbl_sel);
+    let sets = x.core().spec.table_sets.len();
+    // A program without tables loads set 0 all the same; its functions are evaluated by definition.
+    if index >= sets.max(1) {
+        return Err(FaultKind::unsupported("act_tbl_sel", format!("set {index} of {sets}")));
+    }
+    x.core().act.resident = (index < sets).then_some(index);
+    Ok(Flow::Next)
+}
+
+/// ACTIVATE (section 3.2): y = f(rn(rn(x * scale) + bias)), accumulated in fp32 before it is stored.
+pub fn activate(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
+    let o = *x.operands::<S3D3_AC>(w)?;
+    let lanes = o.num_active_channels;
+    let (in_dtype, bias_dtype) = (o.in_bias_dtype.low(), o.in_bias_dtype.high());
+    let src = x.tensor("src", &o.src, in_dtype, lanes, Access::Read)?;
+    let dst = x.tensor("dst", &o.dst, o.out_dtype, lanes, Access::Write)?;
+    let scale = x.scalar("scale_value", o.scale_src, o.scale_value, Dtype::FP32, lanes)?;
+    // The source of the bias is numbered differently (chapter 03 section 5).
+    let (bias_source, bias_dtype) = match o.bias_src_n {
+        ImmSrcN::PTR => (ImmSrc::PTR, bias_dtype),
+        ImmSrcN::INSTRUCTION => (ImmSrc::INSTRUCTION, Dtype::FP32),
+        ImmSrcN::REG_PTR => (ImmSrc::REG_PTR, bias_dtype),
+        other => return Err(FaultKind::illegal("bias_src_n", other.0, "0, 1 or 2")),
+    };
+    let bias = x.scalar("bias", bias_source, o.bias, bias_dtype, lanes)?;
+    // `imm` may be a dummy pointer: it is looked at only where it means something.
+    let seeds = o.accumulator_cmd == AccumCmd::LOAD_ACCUMULATE;
+    let imm = if o.activation_func == PARAMETRIC_RELU || seeds {
+        x.scalar("imm", o.imm_src, o.imm, Dtype::FP32, lanes)?
+    } else {
+        LaneScalar::Value(0)
+    };
+    if o.accumulator_cmd.0 > AccumCmd::LOAD_ACCUMULATE.0 {
+        return Err(FaultKind::illegal("accumulator_cmd", o.accumulator_cmd.0, "0 to 4"));
+    }
+    let spec = x.core().spec.clone();
+    let resident = x.core().act.resident.map(|set| spec.table_sets[set].as_ref());
+    let mode = x.machine.options.activation;
+    let function = resolve(o.activation_func, resident, mode, &FunctionMap::default())
+        .map_err(|e| FaultKind::unsupported("activation_func", e.to_string()))?;
+    if let Some(fallback) = function.fallback {
+        warn_fallback(x, o.activation_func, fallback);
+    }
+    let fp8 = spec.fp8;
+    let scalars: Vec<[f32; 3]> = (0..usize::from(lanes).min(PARTITIONS))
+        .map(|lane| {
+            let core = x.core();
+            let float = |s: &LaneScalar| f32::from_bits(s.bits(core, lane));
+            [float(&scale), num::to_f32(bias.bits(core, lane), bias_dtype, fp8), float(&imm)]
+        })
+        .collect();
+    let mut accumulator = Accumulator::new(x, o.accumulator_cmd, dst.partition);
+    let level = CpuLevel::detect();
+    let (mut values, mut results) = (Vec::new(), Vec::new());
+    for_each_stretch(x.core(), &[src], &dst, lanes.into(), |lane, sources, out| {
+        let n = out.len() / o.out_dtype.bytes();
+        values.resize(n, 0.0);
+        results.resize(n, 0.0);
+        num::unpack(&sources[0], in_dtype, fp8, &mut values);
+        let [scale, bias, param] = scalars[lane];
+        // Two roundings, never one (decision 05-20).
+        values.iter_mut().for_each(|v| *v = *v * scale + bias);
+        function.evaluator.eval_row(level, &values, &mut results, param);
+        accumulator.add(lane, &results, param);
+        num::pack(&results, o.out_dtype, fp8, out);
+    });
+    accumulator.store(x);
+    Ok(Flow::Next)
+}
+
+fn warn_fallback(x: &mut Exec<'_>, id: u8, fallback: Fallback) {
+    let core = x.core;
+    let why = match fallback {
+        Fallback::Missing => "is not in the resident table set".to_owned(),
+        Fallback::Refused(reason) => format!("has a table that cannot be evaluated ({reason})"),
+    };
+    x.machine.warn(format!("core {core} ACT: activation function {id} {why}; its definition is used"));
+}
+
+/// The per-partition accumulator while a word runs (section 3.2, decisions 05-21 and 05-22).
+struct Accumulator {
+    command: AccumCmd,
+    /// Partition of lane 0: the state belongs to the destination's partitions (00 A14).
+    first: usize,
+    values: [f32; PARTITIONS],
+    started: [bool; PARTITIONS],
+}
+
+impl Accumulator {
+    fn new(x: &mut Exec<'_>, command: AccumCmd, first: usize) -> Self {
+        Accumulator { command, first, values: x.core().act.accumulator, started: [false; PARTITIONS] }
+    }
+
+    /// Serial fp32 additions in walk order, from the seed that the command asks for.
+    fn add(&mut self, lane: usize, results: &[f32], imm: f32) {
+        let at = self.first + lane;
+        let acc = &mut self.values[at];
+        if !std::mem::replace(&mut self.started[at], true) {
+            match self.command {
+                AccumCmd::ZERO | AccumCmd::ZERO_ACCUMULATE => *acc = 0.0,
+                AccumCmd::LOAD_ACCUMULATE => *acc = imm,
+                _ => {}
+            }
+        }
+        if matches!(
+            self.command,
+            AccumCmd::ACCUMULATE | AccumCmd::ZERO_ACCUMULATE | AccumCmd::LOAD_ACCUMULATE
+        ) {
+            *acc = results.iter().fold(*acc, |sum, y| num::canonical(sum + y));
+        }
+    }
+
+    fn store(self, x: &mut Exec<'_>) {
+        x.core().act.accumulator = self.values;
+    }
+}

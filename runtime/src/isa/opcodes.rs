@@ -3,7 +3,7 @@
 //! Columns: byte, name (`as` the name that operand text shows), presence on S C M V, engines that may
 //! run it, family, operand struct (one for all generations, or one each), and what executing it does:
 //!
-//! * `run path`: the interpreter function `interp::path`;
+//! * `run path`: the interpreter function `interp::path`; its validity rules are `check::path`;
 //! * `refuse "why"`: an unsupported word in every mode, because the manual leaves it undefined;
 //! * `later`: defined by the manual, not implemented here yet.
 //!
@@ -189,25 +189,25 @@ macro_rules! for_each_opcode {
     0x9C TENSOR_REDUCE_RANGE_CHECK                 [d d d d] [POOL DVE    ] TensorReduce        [UNKNOWN] refuse "payload layout not recovered";
     0x9D SCALAR_TENSOR_TENSOR_ARITH                [Y Y Y Y] [DVE         ] ScalarTensorTensor  [S2S2D2_STT] later;
     0x9E SCALAR_TENSOR_TENSOR_BITVEC               [Y Y Y Y] [DVE         ] ScalarTensorTensor  [S2S2D2_STT] later;
-    0x9F ENGINE_NOP                                [Y Y Y Y] [ANY         ] Control             [CTRL_IM] later;
+    0x9F ENGINE_NOP                                [Y Y Y Y] [ANY         ] Control             [CTRL_IM] run control::engine_nop;
     0xA0 EVENT_SEMAPHORE                           [Y Y Y Y] [ANY         ] Control             [CTRL_ES] run control::nop;
     0xA1 HALT                                      [Y Y Y Y] [ANY         ] Control             [CTRL_NO_A1] run control::halt;
     0xA2 DRAIN                                     [Y Y Y Y] [ANY         ] Control             [CTRL_NO_A2] run control::drain;
-    0xA3 INSTRUCTION_FLUSH                         [Y Y Y Y] [ANY         ] Control             [CTRL_NO_A3] later;
+    0xA3 INSTRUCTION_FLUSH                         [Y Y Y Y] [ANY         ] Control             [CTRL_NO_A3] run control::flush;
     0xA4 NOP                                       [Y Y Y Y] [ANY         ] Control             [CTRL_NO_A4] run control::nop;
     0xA5 WRITE                                     [Y Y Y Y] [ANY         ] Control             [CTRL_WR] run control::write;
     0xA6 NOTIFY                                    [Y Y Y Y] [ANY         ] Control             [CTRL_NO_A6] run control::notify;
     0xA7 MOVE                                      [Y Y Y Y] [ANY         ] Control             [CTRL_MV] run control::mov;
-    0xA8 ALU_OP                                    [Y Y Y Y] [ANY         ] Control             [CTRL_AL] later;
+    0xA8 ALU_OP                                    [Y Y Y Y] [ANY         ] Control             [CTRL_AL] run register_alu::alu_op;
     0xA9 COMPARE_BRANCH                            [Y Y Y Y] [ANY         ] Control             [CTRL_BR] run control::compare_branch;
     0xAA TENSOR_LOAD                               [Y Y Y Y] [ANY         ] Control             [MEM_2D] run control::tensor_load;
     0xAB TENSOR_STORE                              [Y Y Y Y] [ANY         ] Control             [MEM_2D] run control::tensor_store;
     0xB0 EVENT_SEMAPHORE_RANGE_CLEAR               [Y Y Y Y] [ANY         ] Control             [CTRL_ER] run control::range_clear;
     0xB1 SET_ORDERING_MODE                         [Y Y Y Y] [ANY         ] Control             [CTRL_OM] run control::set_ordering_mode;
-    0xB2 MOVE_SHAPE                                [Y Y Y Y] [ANY         ] Control             [CTRL_MS] later;
-    0xB3 POLL_SEM                                  [Y Y Y Y] [ANY         ] Control             [CTRL_POLL_SEM] later;
+    0xB2 MOVE_SHAPE                                [Y Y Y Y] [ANY         ] Control             [CTRL_MS] run control::move_shape;
+    0xB3 POLL_SEM                                  [Y Y Y Y] [ANY         ] Control             [CTRL_POLL_SEM] run control::poll_sem;
     0xB4 TEST_EVENT_SEM                            [- - Y Y] [ANY         ] Control             [CTRL_TEST_ES] later;
-    0xB5 BRANCH_PREFETCH_HINT                      [Y Y Y Y] [ANY         ] Control             [CTRL_BR_HINT] later;
+    0xB5 BRANCH_PREFETCH_HINT                      [Y Y Y Y] [ANY         ] Control             [CTRL_BR_HINT] run control::branch_hint;
     0xB6 COMPACT_CONTROL_INST                      [- - - Y] [ANY         ] Control             [CTRL_CCI] refuse "condition codes not recovered";
     0xB8 DMAMEMCPY as DMA_DIRECT2D                 [Y Y Y Y] [ANY         ] Dma                 [DMA_DIRECT2D] run dma::direct2d;
     0xB9 DMA_MEMCPY2                               [- - - Y] [ANY         ] Dma                 [DMA_COPY2D] later;
@@ -226,7 +226,7 @@ macro_rules! for_each_opcode {
     0xC7 PSEUDO_TRIGGER_ALL_REDUCE                 [Y Y Y Y] [ANY         ] Collective          [UNKNOWN] refuse "payload layout not recovered";
     0xC8 PSEUDO_TRIGGER_COLLECTIVE                 [Y Y Y Y] [ANY         ] Collective          [PSEUDO_TRIGGER_COLLECTIVE] later;
     0xC9 PSEUDO_READ_VAR_ADDR                      [Y Y Y Y] [ANY         ] Pseudo              [UNKNOWN] refuse "payload layout not recovered";
-    0xCA PSEUDO_EMBEDDING_UPDATE                   [Y Y Y Y] [ANY         ] Gather              [PSEUDO_EMBEDDING_UPDATE] later;
+    0xCA PSEUDO_EMBEDDING_UPDATE                   [Y Y Y Y] [ANY         ] Gather              [PSEUDO_EMBEDDING_UPDATE] refuse "operand packing not proved";
     0xCB PSEUDO_SEND_RECV                          [Y Y Y Y] [ANY         ] Collective          [UNKNOWN] refuse "payload layout not recovered";
     0xCC PSEUDO_BRANCH_LABEL                       [Y Y Y Y] [ANY         ] Pseudo              [PSEUDO_BRANCH_LABEL] run control::branch_label;
     0xCD PSEUDO_TENSOR_STORE                       [Y Y Y Y] [ANY         ] Pseudo              [PSEUDO_MEM_2D] later;

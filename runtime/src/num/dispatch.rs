@@ -10,7 +10,7 @@ use std::cell::Cell;
 pub enum Level {
     /// What the build target guarantees.
     Baseline,
-    /// AVX2.
+    /// AVX2 and FMA.
     Avx2,
     /// AVX-512 F, BW, DQ and VL.
     Avx512,
@@ -24,7 +24,7 @@ impl Level {
     pub fn host() -> Level {
         #[cfg(target_arch = "x86_64")]
         {
-            let avx2 = is_x86_feature_detected!("avx2");
+            let avx2 = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
             let avx512 = is_x86_feature_detected!("avx512f")
                 && is_x86_feature_detected!("avx512bw")
                 && is_x86_feature_detected!("avx512dq")
@@ -78,12 +78,12 @@ macro_rules! multiversion {
             fn body($($arg: $ty),*) $(-> $ret)? $body
 
             #[cfg(target_arch = "x86_64")]
-            #[target_feature(enable = "avx2")]
+            #[target_feature(enable = "avx2,fma")]
             fn avx2($($arg: $ty),*) $(-> $ret)? {
                 body($($arg),*)
             }
             #[cfg(target_arch = "x86_64")]
-            #[target_feature(enable = "avx2,avx512f,avx512bw,avx512dq,avx512vl")]
+            #[target_feature(enable = "avx2,fma,avx512f,avx512bw,avx512dq,avx512vl")]
             fn avx512($($arg: $ty),*) $(-> $ret)? {
                 body($($arg),*)
             }

@@ -1,6 +1,7 @@
 //! Turns: how long one agent runs before the next one does (design section 3 rule 8).
 
-use super::step::{Step, step, would_run};
+use super::step::{Step, step};
+use super::waits::would_run;
 use crate::interp::{Fault, dma};
 use crate::isa::EngineId;
 use crate::machine::Machine;
@@ -37,8 +38,8 @@ pub fn engine_turn_until(
     let first = machine.cores[core].engines[engine.index()].retired;
     let mut turn = Turn { progress: 0, retired: 0, stopped: false };
     while turn.retired < limit {
-        let pc = machine.cores[core].engines[engine.index()].pc;
-        if stops.contains(&pc) && would_run(machine, core, engine) {
+        let next = machine.cores[core].engines[engine.index()].next_pc();
+        if stops.contains(&next) && would_run(&machine.cores[core], engine) {
             turn.stopped = true;
             break;
         }

@@ -2,7 +2,7 @@
 //! register's value, for register-addressed operands at run time. Nothing here allocates.
 
 use super::rules::{self, Rule, RuleClass};
-use crate::isa::{Dtype, Geometry, Location, PARTITIONS, PSUM_BANK, Space};
+use crate::isa::{Dtype, EngineId, Geometry, Location, PARTITIONS, PSUM_BANK, Space};
 
 /// What a word does with one tensor operand.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -44,6 +44,11 @@ impl OperandUse {
     /// The same operand, allowed in one memory only.
     pub fn only(self, space: Space) -> Self {
         OperandUse { space: Some(space), ..self }
+    }
+
+    /// The same operand of a word on this engine: POOL has no path to PSUM (chapter 00 A2 04-E2).
+    pub fn on(self, engine: EngineId) -> Self {
+        if engine == EngineId::Pool && self.space.is_none() { self.only(Space::Sbuf) } else { self }
     }
 
     /// The same operand with elements (or PSUM cells) of so many bytes.
@@ -276,7 +281,7 @@ fn partition_faults(partition: u8, lanes: u32, report: &mut impl FnMut(AddressFa
         33..=64 => 64,
         _ => 128,
     };
-    if partition % unit != 0 {
+    if !partition.is_multiple_of(unit) {
         report(AddressFault::StartPartition { partition, lanes });
     }
 }
@@ -313,7 +318,13 @@ mod tests {
     use super::*;
     use crate::isa::Generation;
 
-    fn rule(address: u32, step: &[i16], num: &[u16], operand: OperandUse, strict: bool) -> Option<&'static str> {
+    fn rule(
+        address: u32,
+        step: &[i16],
+        num: &[u16],
+        operand: OperandUse,
+        strict: bool,
+    ) -> Option<&'static str> {
         let geometry = Generation::Cayman.geometry();
         tensor_address_rules(&geometry, address, step, num, &operand, strict).err().map(|f| f.rule().name)
     }

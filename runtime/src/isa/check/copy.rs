@@ -37,7 +37,8 @@ impl Checker<'_> {
         self.operator("op", o.op, o.op == AluOp::BYPASS, "BYPASS");
         self.value("negated", o.negated, o.negated == 0, "0");
         self.value("mask_enable", o.mask_enable, o.mask_enable == 0, "0");
-        let unused = matches!(o.op_dim, Subdim::UNUSED | Subdim::X) || Subdim::TABLE.name_of(o.op_dim.0).is_none();
+        let unused =
+            matches!(o.op_dim, Subdim::UNUSED | Subdim::X) || Subdim::TABLE.name_of(o.op_dim.0).is_none();
         self.value("op_dim", o.op_dim.0, unused, "UNUSED or X");
     }
 }

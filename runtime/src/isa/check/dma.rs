@@ -78,7 +78,8 @@ pub(super) fn pseudo_direct2d(c: &mut Checker<'_>) {
 pub(super) fn trigger(c: &mut Checker<'_>) {
     let Some(o) = c.operands::<PSEUDO_DMA_TRIGGER>() else { return };
     if o.dma_queue_name.as_str().is_none_or(str::is_empty) {
-        let found = format_args!("{:?}", String::from_utf8_lossy(&o.dma_queue_name.0));
+        let bytes = String::from_utf8_lossy(&o.dma_queue_name.0);
+        let found = format_args!("{:?}", bytes.trim_end_matches('\0'));
         c.report(rules::QUEUE_NAME, "dma_queue_name", found, "an ASCII name padded with zeros");
     }
 }
@@ -115,6 +116,7 @@ impl Checker<'_> {
     }
 
     /// A transfer that combines reads its destination by element: everything is aligned to the dtype.
+    /// Steps of dimensions with one run are never taken.
     fn compute_alignment(&mut self, end: &End) {
         let size = end.dtype.bytes() as u64;
         if size < 2 {
@@ -126,8 +128,10 @@ impl Checker<'_> {
         {
             self.report(rules::ALIGNMENT, end.names[0], format_args!("{start:#x}"), expected);
         }
-        for (d, step) in end.step.iter().enumerate().filter(|(_, s)| **s as i64 % size as i64 != 0) {
-            self.report_in(rules::ALIGNMENT, end.names[1], 4 * d, step, expected);
+        for d in 0..2 {
+            if end.num[d] > 1 && i64::from(end.step[d]) % size as i64 != 0 {
+                self.report_in(rules::ALIGNMENT, end.names[1], 4 * d, end.step[d], expected);
+            }
         }
         if !end.run().is_multiple_of(size) {
             self.report(rules::ALIGNMENT, end.names[3], end.run(), expected);

@@ -44,7 +44,8 @@ impl Checker<'_> {
 
     fn header(&mut self) {
         let level = self.decoded.word.0[2];
-        let opaque = self.cx.generation == Generation::Maverick || self.decoded.info.byte == op::PSEUDO_EXTENSION;
+        let opaque =
+            self.cx.generation == Generation::Maverick || self.decoded.info.byte == op::PSEUDO_EXTENSION;
         if !opaque && !matches!(level, 0 | 1 | 3 | 5 | 7 | 9) {
             self.report_at(rules::DEBUG_COMMAND, 2, "debug_cmd", level, "0, 1, 3, 5, 7 or 9");
         }
@@ -54,7 +55,13 @@ impl Checker<'_> {
     fn opcode(&mut self) {
         let (info, cx) = (self.decoded.info, self.cx);
         if let Execution::Refuse(why) = info.execution {
-            self.report_at(rules::OPCODE_REFUSED, 0, "opcode", info.name, format_args!("a known opcode: {why}"));
+            self.report_at(
+                rules::OPCODE_REFUSED,
+                0,
+                "opcode",
+                info.name,
+                format_args!("a known opcode: {why}"),
+            );
         }
         for (_, _, rule, expected) in
             REFUSED_ON.iter().filter(|(byte, on, ..)| *byte == info.byte && *on == cx.generation)
@@ -63,13 +70,15 @@ impl Checker<'_> {
             self.report_at(rule, 0, "opcode", found, expected);
         }
         let reached = |engine: EngineId| {
-            let limited = ENGINE_GENERATIONS.iter().find(|(byte, on, ..)| *byte == info.byte && *on == engine);
+            let limited =
+                ENGINE_GENERATIONS.iter().find(|(byte, on, ..)| *byte == info.byte && *on == engine);
             info.legal_on(engine)
                 && limited.is_none_or(|(.., first, last)| (*first..=*last).contains(&cx.generation))
         };
         if !reached(cx.engine) {
-            let names: Vec<_> = EngineId::ALL.into_iter().filter(|e| reached(*e)).map(EngineId::name).collect();
-            let found = format_args!("{} in a {} stream", info.name, cx.engine);
+            let names: Vec<_> =
+                EngineId::ALL.into_iter().filter(|e| reached(*e)).map(EngineId::name).collect();
+            let found = format_args!("{} in the {} stream", info.name, cx.engine);
             self.report_at(rules::ENGINE, 0, "opcode", found, names.join(", "));
         } else if cx.engine == EngineId::Dve && !info.legal_on(EngineId::Sp) {
             // words that even SP runs are the sequencer's, not a microprogram's
@@ -91,7 +100,8 @@ impl Checker<'_> {
         } else if block.wait_mode == WaitMode::UNORDERED && generation < Generation::Mariana {
             self.report_at(rules::WAIT_UNORDERED, block.offset, wait_name, "0xfe", "NONE, as which it runs");
         }
-        if UpdateMode::TABLE.name_of(update).is_none() {
+        let known_update = UpdateMode::TABLE.name_of(update).is_some();
+        if !known_update {
             let found = format_args!("0x{update:02x}");
             self.report_at(rules::UPDATE_MODE, block.offset + 2, update_name, found, "an update mode");
         }
@@ -101,7 +111,7 @@ impl Checker<'_> {
             self.register_operand(wait_operand, !offset_form);
         }
         let shared = matches!(wait, 0x81..=0x85) && wait_operand.0 == update_operand.0;
-        if update & 0x80 != 0 && update != 0xFF && !shared {
+        if known_update && update & 0x80 != 0 && !shared {
             self.register_operand(update_operand, true);
         }
     }
@@ -114,7 +124,13 @@ impl Checker<'_> {
     ) {
         if value & 0xFF > 63 || (rest_zero && value > 0xFF) {
             let found = format_args!("{value:#x}");
-            self.report_at(rules::REGISTER_OPERAND, offset, name, found, "a register 0..63, other bytes zero");
+            self.report_at(
+                rules::REGISTER_OPERAND,
+                offset,
+                name,
+                found,
+                "a register 0..63, other bytes zero",
+            );
         }
     }
 

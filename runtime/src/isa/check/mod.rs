@@ -17,6 +17,7 @@ mod generic;
 mod operands;
 mod pe;
 mod refusals;
+mod register_alu;
 mod rules;
 mod select;
 mod tensor_reduce;
@@ -163,8 +164,21 @@ impl<'a> Checker<'a> {
         L::of(&self.decoded.operands)
     }
 
+    /// First byte of a field of the word's operand struct.
+    fn offset(&self, field: &str) -> usize {
+        let def = self.decoded.operands.layout().def();
+        debug_assert!(def.field(field).is_some(), "{} has no field {field}", def.name);
+        def.field(field).map_or(0, |f| f.offset)
+    }
+
     /// Reports a broken rule at the first byte of a field.
-    fn report(&mut self, rule: &Rule, field: &'static str, found: impl fmt::Display, expected: impl fmt::Display) {
+    fn report(
+        &mut self,
+        rule: &Rule,
+        field: &'static str,
+        found: impl fmt::Display,
+        expected: impl fmt::Display,
+    ) {
         self.report_in(rule, field, 0, found, expected);
     }
 
@@ -177,8 +191,7 @@ impl<'a> Checker<'a> {
         found: impl fmt::Display,
         expected: impl fmt::Display,
     ) {
-        let start = self.decoded.operands.layout().def().field(field).map_or(0, |f| f.offset);
-        self.report_at(rule, start + byte, field, found, expected);
+        self.report_at(rule, self.offset(field) + byte, field, found, expected);
     }
 
     /// Reports a broken rule at a byte of the word.

@@ -7,7 +7,7 @@ use super::gates::{self, DtypeSet};
 use super::{Checker, rules};
 use crate::isa::field::{Addr4, Imm, ImmSrc};
 use crate::isa::operand::{Addr4Form, Tensor};
-use crate::isa::{AluOp, AluSet, Dtype, EngineId, Location, PARTITIONS, Space};
+use crate::isa::{AluOp, AluSet, Dtype, Location, PARTITIONS};
 
 /// Byte of the counts in a tensor operand of `N` dimensions.
 const fn counts_at(dimensions: usize) -> usize {
@@ -24,7 +24,7 @@ impl Checker<'_> {
     }
 
     /// Counts and, unless a register holds the address, the address rules of a tensor operand. Returns
-    /// where it starts, if that is known and legal.
+    /// where it starts, if that is known.
     pub(super) fn tensor<const N: usize>(
         &mut self,
         field: &'static str,
@@ -51,10 +51,7 @@ impl Checker<'_> {
         operand: OperandUse,
     ) -> Option<Location> {
         let geometry = self.cx.generation.geometry();
-        let operand = match operand.space {
-            None if self.cx.engine == EngineId::Pool => operand.only(Space::Sbuf), // no path to PSUM
-            _ => operand,
-        };
+        let operand = operand.on(self.cx.engine);
         each_fault(&geometry, address, step, num, &operand, |fault| self.fault(field, fault))
     }
 
@@ -74,7 +71,14 @@ impl Checker<'_> {
     }
 
     /// A scalar operand: a pointer obeys the address rules of one element a lane.
-    pub(super) fn scalar(&mut self, field: &'static str, value: Imm, source: ImmSrc, dtype: Dtype, lanes: u32) {
+    pub(super) fn scalar(
+        &mut self,
+        field: &'static str,
+        value: Imm,
+        source: ImmSrc,
+        dtype: Dtype,
+        lanes: u32,
+    ) {
         match source {
             ImmSrc::PTR => match Addr4(value.0).form() {
                 Addr4Form::Immediate(address) => {
@@ -86,8 +90,7 @@ impl Checker<'_> {
                 }
             },
             ImmSrc::REG_PTR => {
-                let offset = self.decoded.operands.layout().def().field(field).map_or(0, |f| f.offset);
-                self.register_operand((offset, field, value.0), true);
+                self.register_operand((self.offset(field), field, value.0), true);
             }
             _ => {}
         }

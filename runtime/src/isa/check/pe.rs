@@ -87,6 +87,7 @@ pub(super) fn ldweights(c: &mut Checker<'_>) {
         weights
     };
     c.pass(&pass, weights);
+    c.group(["col_grp", "num_active_cols", "src"], pass.col_grp, pass.cols, None); // columns have no operand here
     c.count("src", &pass.src, u64::from(pass.cols) * pass.elements());
 }
 
@@ -163,7 +164,8 @@ impl Checker<'_> {
         let group = GROUPS.iter().find(|g| g.code == code);
         let sunda = self.cx.generation == Generation::Sunda;
         let no_bus = sunda && code_name == "col_grp" && group.is_some_and(|g| g.xbus.is_none());
-        let expected = if sunda { "0xf, 3, 0xc, 1, 2, 4, or 8 for rows" } else { "0xf, 3, 0xc, 1, 2, 4 or 8" };
+        let expected =
+            if sunda { "0xf, 3, 0xc, 1, 2, 4, or 8 for rows" } else { "0xf, 3, 0xc, 1, 2, 4 or 8" };
         self.value(code_name, code, group.is_some() && !no_bus, expected);
         let Some(group) = group else { return };
         if !(1..=group.size).contains(&active) {

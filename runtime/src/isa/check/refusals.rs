@@ -23,7 +23,12 @@ pub(super) struct Refusal {
     pub expected: &'static str,
 }
 
-const fn refuse(layout: LayoutId, field: &'static str, known: fn(u64) -> bool, expected: &'static str) -> Refusal {
+const fn refuse(
+    layout: LayoutId,
+    field: &'static str,
+    known: fn(u64) -> bool,
+    expected: &'static str,
+) -> Refusal {
     Refusal { layout, opcode: None, field, mask: u64::MAX, known, rule: FIELD_REFUSED, expected }
 }
 
@@ -66,6 +71,8 @@ pub(super) const REFUSALS: &[Refusal] = &[
     refuse(S3_LW_V4, "transpose_mode", zero_or_one, "0 or 1"),
     refuse(S3D3_MM_V3, "transpose_mode", zero_or_one, "0 or 1"),
     refuse(S3D3_MM_V4, "transpose_mode", zero_or_one, "0 or 1"),
+    refuse(S3_LW_V3, "active_row_mode", zero, "0").strict_only(),
+    refuse(S3_LW_V4, "active_row_mode", zero, "0").strict_only(),
     refuse(S3_LW_V4, "flags", zero, "scalar_mode 0").masked(0x06),
     refuse(S3_LW_V5, "flags", zero, "scalar_mode 0").masked(0x06),
     refuse(S3_LW_V5, "flags", zero, "seed_mode 0").masked(0x18),
@@ -94,7 +101,8 @@ pub(super) const REFUSALS: &[Refusal] = &[
     refuse(CTRL_MS, "shape_reg_type", zero, "0"),
     refuse(CTRL_BR, "target_mode", |v| v != 2, "0, 1, 3 or 4"),
     refuse(CTRL_BR, "target_mode", |v| v != 4, "0, 1 or 3").strict_only(),
-    refuse(CTRL_BR, "cmp_op", |v| !matches!(v, 1 | 2 | 4 | 5 | 0x81..=0x86), "ALWAYS, EQ or GT").strict_only(),
+    refuse(CTRL_BR, "cmp_op", |v| !matches!(v, 1 | 2 | 4 | 5 | 0x81..=0x86), "ALWAYS, EQ or GT")
+        .strict_only(),
     // DMA and pseudo-words (chapter 06 section 6.2, chapter 07 section 9).
     refuse(DMA_COPY2D, "addr_mode", zero_or_one, "source mode 0 or 1").masked(0x0F),
     refuse(DMA_COPY2D, "addr_mode", |v| v <= 0x10, "destination mode 0 or 1").masked(0xF0),
