@@ -7,8 +7,8 @@ mod program;
 pub mod tables;
 
 pub use engine::{
-    Changer, Counters, Deadlock, Engine, Exit, InputError, Options, OutputError, Report, RunError, Schedule,
-    Session, SessionError, Waiting,
+    Changer, Counters, Deadlock, Engine, Exit, InputError, Options, OutputError, Progress, Report, RunError,
+    Schedule, Session, SessionError, StopError, Waiting,
 };
 pub use load::{IoTensor, LoadError, WordFinding};
 pub use neff::npy::{self, Tensor};

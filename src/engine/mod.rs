@@ -4,14 +4,16 @@ mod deadlock;
 mod random;
 mod schedule;
 mod session;
+mod stops;
 
 use std::sync::Arc;
 
 pub use deadlock::{Changer, Deadlock, Waiting};
 pub use schedule::Schedule;
 pub use session::{
-    Counters, Exit, InputError, Options, OutputError, Report, RunError, Session, SessionError,
+    Counters, Exit, InputError, Options, OutputError, Progress, Report, RunError, Session, SessionError,
 };
+pub use stops::StopError;
 
 /// What sessions share: today nothing but the handle itself; the code cache and worker threads of the
 /// translator belong here. Engines do not share anything with each other.

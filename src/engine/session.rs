@@ -3,11 +3,12 @@
 use seqjit_runtime::act::ActMode;
 use seqjit_runtime::fpenv;
 use seqjit_runtime::interp::Fault;
-use seqjit_runtime::isa::Dtype;
+use seqjit_runtime::isa::{Dtype, EngineId};
 use seqjit_runtime::machine::{BufferRole, Machine, MachineOptions};
 
 use super::deadlock::Deadlock;
 use super::schedule::{Schedule, Scheduler};
+use super::stops::{StopError, Stops};
 use super::{Engine, random};
 use crate::load::{IoTensor, WordFinding, refuse};
 use crate::{Program, Tensor};
@@ -123,6 +124,16 @@ pub enum Exit {
     Finished,
     /// [`Options::max_words`] words have retired.
     Budget,
+    /// An engine is about to run a word of [`Session::stop_at`]: its waits hold, it has done nothing yet.
+    /// [`Session::resume`] goes on.
+    Stopped {
+        /// Core number.
+        core: usize,
+        /// Engine.
+        engine: EngineId,
+        /// Slot of the word in the stream.
+        slot: u64,
+    },
 }
 
 /// Why a run failed. The machine stays as it was at that point, for inspection.
@@ -132,6 +143,9 @@ pub enum RunError {
     /// Inputs have not been set.
     #[error("inputs not set: {}", .0.join(", "))]
     MissingInputs(Vec<String>),
+    /// There is no stopped run to resume.
+    #[error("no run has stopped that could go on")]
+    NotStopped,
     /// A word faulted.
     #[error(transparent)]
     Fault(#[from] Box<Fault>),
@@ -157,6 +171,25 @@ pub struct Counters {
     pub dma_read: u64,
     /// Bytes that they wrote.
     pub dma_written: u64,
+}
+
+/// How far a run has come.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub struct Progress {
+    /// Words retired by all engines.
+    pub retired: u64,
+    /// Turns given.
+    pub turns: u64,
+}
+
+/// Turns between two calls of an observer: often enough for the eye, too seldom to slow a run.
+const OBSERVED_TURNS: u64 = 32;
+
+/// A run under way.
+struct Course {
+    scheduler: Scheduler,
+    counters: Counters,
 }
 
 /// What a run did.
@@ -191,6 +224,8 @@ pub struct Session {
     options: Options,
     machine: Machine,
     inputs_set: Vec<bool>,
+    stops: Stops,
+    stopped: Option<Course>,
     _engine: Engine,
 }
 
@@ -224,7 +259,15 @@ impl Session {
             machine.warn(warning.to_string());
         }
         let inputs_set = vec![false; program.inputs().len()];
-        Ok(Session { program: program.clone(), options, machine, inputs_set, _engine: engine.clone() })
+        Ok(Session {
+            program: program.clone(),
+            options,
+            machine,
+            inputs_set,
+            stops: Stops::default(),
+            stopped: None,
+            _engine: engine.clone(),
+        })
     }
 
     /// The program.
@@ -306,8 +349,19 @@ impl Session {
         }
     }
 
+    /// Makes a run stop when an engine is about to run a word, the first time only. The word counts as about
+    /// to run once the engine has come to it and its waits hold. Stopping does not change what the run does.
+    pub fn stop_at(&mut self, core: usize, engine: EngineId, slot: u64) -> Result<(), StopError> {
+        self.stops.insert(&self.machine, core, engine, slot)
+    }
+
     /// Runs the program from its first words to its end.
     pub fn run(&mut self) -> Result<Report, RunError> {
+        self.run_with(&mut |_| {})
+    }
+
+    /// [`Session::run`], telling `observe` now and then how far it is.
+    pub fn run_with(&mut self, observe: &mut dyn FnMut(&Progress)) -> Result<Report, RunError> {
         let missing: Vec<String> = self
             .program
             .inputs()
@@ -328,48 +382,79 @@ impl Session {
             }
         }
         self.machine.start_all();
-        fpenv::with_default(|| self.run_turns())
+        let scheduler = Scheduler::new(&self.machine, self.options.schedule);
+        self.go_on(Course { scheduler, counters: Counters::default() }, observe)
     }
 
-    fn run_turns(&mut self) -> Result<Report, RunError> {
-        let mut scheduler = Scheduler::new(&self.machine, self.options.schedule);
-        let mut counters = Counters::default();
-        let exit = loop {
-            let left = self.options.max_words.map_or(u64::MAX, |max| max.saturating_sub(counters.retired));
-            if left == 0 {
-                break Exit::Budget;
-            }
-            let ended = self.engines_ended();
-            match scheduler.turn(&mut self.machine, left).map_err(Box::new)? {
-                Some(turn) => {
-                    counters.turns += 1;
-                    counters.retired += turn.retired;
-                    if ended {
-                        self.machine.warn("a DMA transfer was still open when all streams had ended".into());
-                    }
-                }
-                None if self.engines_ended() => break Exit::Finished,
-                None => return Err(Deadlock::diagnose(&self.machine).into()),
-            }
-        };
+    /// Goes on after [`Exit::Stopped`]. Counters are those of the whole run.
+    pub fn resume(&mut self) -> Result<Report, RunError> {
+        self.resume_with(&mut |_| {})
+    }
+
+    /// [`Session::resume`], telling `observe` now and then how far it is.
+    pub fn resume_with(&mut self, observe: &mut dyn FnMut(&Progress)) -> Result<Report, RunError> {
+        let course = self.stopped.take().ok_or(RunError::NotStopped)?;
+        self.go_on(course, observe)
+    }
+
+    fn go_on(&mut self, mut course: Course, observe: &mut dyn FnMut(&Progress)) -> Result<Report, RunError> {
+        self.stopped = None;
+        let exit = fpenv::with_default(|| self.give_turns(&mut course, observe))?;
+        let mut counters = course.counters;
         for queue in self.machine.cores.iter().flat_map(|c| &c.queues) {
             counters.transfers += queue.completed;
             counters.dma_read += queue.bytes.0;
             counters.dma_written += queue.bytes.1;
         }
-        if exit == Exit::Finished {
-            self.program.outputs().iter().try_for_each(|io| self.check_written(io))?;
+        match exit {
+            Exit::Finished => self.program.outputs().iter().try_for_each(|io| self.check_written(io))?,
+            Exit::Stopped { .. } => self.stopped = Some(course),
+            Exit::Budget => {}
         }
         Ok(Report { exit, counters, warnings: self.machine.warnings.clone() })
+    }
+
+    fn give_turns(
+        &mut self,
+        course: &mut Course,
+        observe: &mut dyn FnMut(&Progress),
+    ) -> Result<Exit, RunError> {
+        let Course { scheduler, counters } = course;
+        loop {
+            let left = self.options.max_words.map_or(u64::MAX, |max| max.saturating_sub(counters.retired));
+            if left == 0 {
+                return Ok(Exit::Budget);
+            }
+            let ended = self.engines_ended();
+            match scheduler.turn(&mut self.machine, left, &mut self.stops).map_err(Box::new)? {
+                Some(turn) => {
+                    counters.retired += turn.retired;
+                    if let Some((core, engine, slot)) = self.stops.take_reached() {
+                        return Ok(Exit::Stopped { core, engine, slot });
+                    }
+                    counters.turns += 1;
+                    if counters.turns % OBSERVED_TURNS == 0 {
+                        observe(&Progress { retired: counters.retired, turns: counters.turns });
+                    }
+                    if ended {
+                        self.machine.warn("a DMA transfer was still open when all streams had ended".into());
+                    }
+                }
+                None if self.engines_ended() => return Ok(Exit::Finished),
+                None => return Err(Deadlock::diagnose(&self.machine).into()),
+            }
+        }
     }
 
     fn engines_ended(&self) -> bool {
         !self.machine.cores.iter().flat_map(|c| &c.engines).any(|e| e.is_active())
     }
 
-    /// Back to the state at creation: memory, inputs and warnings are forgotten.
+    /// Back to the state at creation: memory, inputs, stops and warnings are forgotten.
     pub fn reset(&mut self) {
         self.machine.reset();
+        self.stops = Stops::default();
+        self.stopped = None;
         self.inputs_set.fill(false);
     }
 }
