@@ -1,17 +1,21 @@
 //! The command line: one file a subcommand, and what they share.
 
 mod asm;
+mod debug;
 mod disasm;
 mod errors;
 mod exit;
 mod failure;
 mod info;
 mod isa;
+mod named;
 mod output;
 mod run;
+mod setup;
 mod source;
 mod text;
 mod value;
+mod variable;
 mod words;
 
 use std::ffi::OsString;
@@ -37,6 +41,7 @@ struct Cli {
 #[derive(clap::Subcommand, Debug)]
 enum Command {
     Run(Box<run::Args>),
+    Debug(debug::Args),
     Info(info::Args),
     Disasm(disasm::Args),
     Asm(asm::Args),
@@ -47,6 +52,8 @@ impl Command {
     fn json(&self) -> bool {
         match self {
             Command::Run(args) => args.json,
+            // A conversation, not a document.
+            Command::Debug(_) => false,
             Command::Info(args) => args.json,
             Command::Disasm(args) => args.json,
             Command::Asm(args) => args.json,
@@ -57,6 +64,7 @@ impl Command {
     fn run(&self, out: &mut Output) -> Result<(), Failure> {
         match self {
             Command::Run(args) => run::run(args, out),
+            Command::Debug(args) => debug::run(args, out),
             Command::Info(args) => info::run(args, out),
             Command::Disasm(args) => disasm::run(args, out),
             Command::Asm(args) => asm::run(args, out),

@@ -9,6 +9,7 @@ mod memory;
 mod notify;
 pub mod soc;
 mod sync;
+mod watch;
 mod written;
 
 use std::sync::Arc;

@@ -6,7 +6,7 @@ use seqjit::{Program, Tensor};
 use seqjit::runtime::num::Fp8;
 use serde_json::{Value as Json, json};
 
-use super::named::NamedFile;
+use crate::cli::named::NamedFile;
 use crate::cli::exit::Code;
 use crate::cli::failure::Failure;
 use crate::cli::value::{self, Value};
