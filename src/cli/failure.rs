@@ -4,9 +4,9 @@ use std::fmt::Write;
 use std::io;
 use std::path::Path;
 
-use serde_json::{Map, Value};
 use seqjit::neff::{Details, NeffError};
 use seqjit::npy::NpyError;
+use serde_json::{Map, Value};
 
 use super::exit::Code;
 
@@ -90,7 +90,9 @@ impl Failure {
         let failure = Failure::new(Code::Input, format!("`{}`: {error}", path.display()));
         let hint = match error {
             NpyError::FortranOrder => "save it with numpy.ascontiguousarray(a)",
-            NpyError::Descr { .. } => "convert it, for example with a.astype('<f4'); bfloat16 is stored as <V2",
+            NpyError::Descr { .. } => {
+                "convert it, for example with a.astype('<f4'); bfloat16 is stored as <V2"
+            }
             NpyError::Magic => "write it with numpy.save",
             _ => "the file is damaged or cut short",
         };
@@ -151,9 +153,9 @@ impl From<NeffError> for Failure {
 fn hint(error: &NeffError) -> Option<&'static str> {
     Some(match error {
         NeffError::InFile { source, .. } => return hint(source),
-        NeffError::TooShort { .. } | NeffError::HeaderSizeBeyondFile { .. } | NeffError::HeaderSize { .. } => {
-            "this is no NEFF file, or only the start of one"
-        }
+        NeffError::TooShort { .. }
+        | NeffError::HeaderSizeBeyondFile { .. }
+        | NeffError::HeaderSize { .. } => "this is no NEFF file, or only the start of one",
         NeffError::DataSize { .. }
         | NeffError::Digest { .. }
         | NeffError::Gzip { .. }

@@ -24,7 +24,14 @@ impl Partitions {
         let active = generation.geometry().active(space) as usize;
         let row = active + ROW_PADDING;
         let written = track.then(|| Written::new(active * PARTITIONS));
-        Partitions { space, bytes: vec![0; row * PARTITIONS], active, row, written, watches: Watches::default() }
+        Partitions {
+            space,
+            bytes: vec![0; row * PARTITIONS],
+            active,
+            row,
+            written,
+            watches: Watches::default(),
+        }
     }
 
     /// Which memory this is.

@@ -138,7 +138,9 @@ fn set_memory(debugger: &mut Debugger, line: &mut Line<'_>) -> Result {
     loop {
         let word = line.next("VALUE")?;
         let element = value::parse(dtype, fp8, word);
-        data.extend(element.ok_or_else(|| unexpected("VALUE", word, format!("a number of {}", dtype.text())))?);
+        data.extend(
+            element.ok_or_else(|| unexpected("VALUE", word, format!("a number of {}", dtype.text())))?,
+        );
         if line.peek().is_none() {
             break;
         }

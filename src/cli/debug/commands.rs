@@ -52,10 +52,19 @@ commands! {
 
 /// What the words in the forms stand for.
 const TERMS: &[(&str, &str)] = &[
-    ("ENGINE", "PE, ACT, POOL, DVE or SP of the chosen core, or CORE.ENGINE; where it may be missing, the one that stopped last"),
+    (
+        "ENGINE",
+        "PE, ACT, POOL, DVE or SP of the chosen core, or CORE.ENGINE; where it may be missing, the one that stopped last",
+    ),
     ("WORD", "position in the engine's stream, from 0"),
-    ("MEMORY", "sbuf PARTITION[-LAST] OFFSET, psum PARTITION[-LAST] OFFSET or dram NAME OFFSET; OFFSET in bytes"),
-    ("COMPARISON", "sem INDEX, event INDEX or reg ENGINE REGISTER, then ==, !=, <, <=, > or >=, then a number"),
+    (
+        "MEMORY",
+        "sbuf PARTITION[-LAST] OFFSET, psum PARTITION[-LAST] OFFSET or dram NAME OFFSET; OFFSET in bytes",
+    ),
+    (
+        "COMPARISON",
+        "sem INDEX, event INDEX or reg ENGINE REGISTER, then ==, !=, <, <=, > or >=, then a number",
+    ),
     ("DTYPE", "fp32, bfloat16, fp16, int32, uint8, ..."),
 ];
 

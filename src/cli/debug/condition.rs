@@ -31,14 +31,8 @@ enum Operand {
 type Relation = &'static (&'static str, fn(&u32, &u32) -> bool);
 
 /// Relations of unsigned 32-bit numbers.
-const RELATIONS: [(&str, fn(&u32, &u32) -> bool); 6] = [
-    ("==", u32::eq),
-    ("!=", u32::ne),
-    ("<", u32::lt),
-    ("<=", u32::le),
-    (">", u32::gt),
-    (">=", u32::ge),
-];
+const RELATIONS: [(&str, fn(&u32, &u32) -> bool); 6] =
+    [("==", u32::eq), ("!=", u32::ne), ("<", u32::lt), ("<=", u32::le), (">", u32::gt), (">=", u32::ge)];
 
 impl Condition {
     /// Whether a comparison stands next on a line.

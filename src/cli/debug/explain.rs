@@ -33,7 +33,9 @@ pub fn word(core: &Core, engine: EngineId, slot: u64) -> String {
 pub fn halt_reason(reason: HaltReason) -> &'static str {
     match reason {
         HaltReason::Halt => "halted: a HALT word, or the end of its stream",
-        HaltReason::InsBreak => "instruction breakpoint: it has come to the word, which has not waited nor run yet",
+        HaltReason::InsBreak => {
+            "instruction breakpoint: it has come to the word, which has not waited nor run yet"
+        }
         HaltReason::ExtBreak => "external stop: the host asked it to stop before its next word",
         HaltReason::Fatal => "fatal error: the word had no effect, and only a restart brings the engine back",
         HaltReason::Step => "step count used up: the words asked for have run",
@@ -63,7 +65,11 @@ pub fn wait(core: &Core, wait: &Wait) -> String {
     if wait.on_event() {
         let wanted = matches!(wait.mode, WaitMode::EVT_SET | WaitMode::EVT_SET_THEN_CLEAR);
         let is = |set| if set { "set" } else { "clear" };
-        return format!("waits for event {index} to be {}, which is {}", is(wanted), is(core.sync.events[index]));
+        return format!(
+            "waits for event {index} to be {}, which is {}",
+            is(wanted),
+            is(core.sync.events[index])
+        );
     }
     let relation = match wait.mode {
         WaitMode::SEM_EQ_IMM => "==",
@@ -79,11 +85,15 @@ pub fn wait(core: &Core, wait: &Wait) -> String {
 fn meaning(kind: &FaultKind) -> &'static str {
     match kind {
         FaultKind::Decode(_) => "the bytes of the word are no instruction of this generation",
-        FaultKind::Unsupported { .. } => "the word is legal, but what it asks for is not defined or not implemented",
+        FaultKind::Unsupported { .. } => {
+            "the word is legal, but what it asks for is not defined or not implemented"
+        }
         FaultKind::Illegal { .. } => "the word breaks a rule of the instruction set",
         FaultKind::BadOpcode { .. } => "this engine's sequencer has no handler for the opcode",
         FaultKind::IntegerDivision => "the register ALU was asked to divide by zero",
-        FaultKind::Assertion { .. } => "a check in the sequencer itself failed: it was used in a way it excludes",
+        FaultKind::Assertion { .. } => {
+            "a check in the sequencer itself failed: it was used in a way it excludes"
+        }
         FaultKind::Misaligned { .. } => "an address does not suit the size of the access",
         FaultKind::Memory { .. } => "an operand lies outside the memory that there is",
         FaultKind::Uninitialised { .. } => "the word reads bytes that nothing has written (--check)",

@@ -33,7 +33,10 @@ pub fn restart(debugger: &mut Debugger, line: &mut Line<'_>) -> Result {
     line.end()?;
     debugger.session.start()?;
     debugger.ended = false;
-    Ok(writeln!(debugger.out, "at the start: registers and semaphores are zero, memory is as the last run left it")?)
+    Ok(writeln!(
+        debugger.out,
+        "at the start: registers and semaphores are zero, memory is as the last run left it"
+    )?)
 }
 
 /// `step`.
@@ -57,7 +60,10 @@ impl Debugger<'_> {
                 self.session.run_until(Until::Condition(&|machine| monitor.look(machine)))
             };
             let mut hits = monitor.into_hits();
-            if let Ok(Report { exit: Exit::Break { core, engine, slot, reason: HaltReason::InsBreak }, .. }) = result {
+            if let Ok(Report {
+                exit: Exit::Break { core, engine, slot, reason: HaltReason::InsBreak }, ..
+            }) = result
+            {
                 match at_word(&self.breaks, (core, engine, slot), self.session.machine()) {
                     // There are breaks, but the conditions of all say no.
                     Some(here) if here.is_empty() && hits.is_empty() => continue,
@@ -110,7 +116,11 @@ impl Debugger<'_> {
         let slot = explain::next_slot(core, self.engine);
         let at = explain::word(core, self.engine, slot);
         let why = explain::halt_reason(reason);
-        writeln!(self.out, "core {} {} stopped before {at}: {why}; run state {run_state}", self.core, self.engine)?;
+        writeln!(
+            self.out,
+            "core {} {} stopped before {at}: {why}; run state {run_state}",
+            self.core, self.engine
+        )?;
         self.show_word(slot)
     }
 
@@ -189,7 +199,11 @@ impl Debugger<'_> {
                 )
             }
             Stepped::Ended(more) => {
-                format!("{} words ran; {}", done + more, explain::activity(core, &core.engines[self.engine.index()]))
+                format!(
+                    "{} words ran; {}",
+                    done + more,
+                    explain::activity(core, &core.engines[self.engine.index()])
+                )
             }
             Stepped::Done(more) => format!("{} words ran", done + more),
         };

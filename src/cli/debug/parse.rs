@@ -69,7 +69,8 @@ impl<'a> Line<'a> {
             Some((core, name)) => (core_number(core, debugger)?, name),
             None => (debugger.core, word),
         };
-        let engine = EngineId::parse(name).ok_or_else(|| unexpected("ENGINE", word, "PE, ACT, POOL, DVE or SP"))?;
+        let engine =
+            EngineId::parse(name).ok_or_else(|| unexpected("ENGINE", word, "PE, ACT, POOL, DVE or SP"))?;
         Ok((core, engine))
     }
 

@@ -88,7 +88,10 @@ pub fn csr(debugger: &mut Debugger, line: &mut Line<'_>) -> Result {
         let v = file.peek(register.offset);
         if only.is_some() || v != register.reset {
             let (name, offset, reset) = (register.name, register.offset, register.reset);
-            writeln!(debugger.out, "core {core} {id} {name} (0x{offset:04x}) = 0x{v:x}, at reset 0x{reset:x}")?;
+            writeln!(
+                debugger.out,
+                "core {core} {id} {name} (0x{offset:04x}) = 0x{v:x}, at reset 0x{reset:x}"
+            )?;
         }
     }
     Ok(())
@@ -184,7 +187,8 @@ impl Debugger<'_> {
             Err(error) => format!("{} ; {error}", instruction.word.to_hex()),
         };
         let next = if explain::next_slot(state, engine) == slot { "=>" } else { "  " };
-        let stop = if self.breaks.iter().any(|b| b.words().contains(&(core, engine, slot))) { 'b' } else { ' ' };
+        let stop =
+            if self.breaks.iter().any(|b| b.words().contains(&(core, engine, slot))) { 'b' } else { ' ' };
         Ok(writeln!(self.out, "{next}{stop}{slot:>6} {text}")?)
     }
 }

@@ -75,7 +75,11 @@ fn changed<T: PartialEq>(name: &str, a: T, b: T, show: impl Fn(&T) -> String) ->
     (a != b).then(|| format!("{name}: {} -> {}", show(&a), show(&b)))
 }
 
-fn engine(generation: Generation, (before, a): (&Core, &Engine), (after, b): (&Core, &Engine)) -> Vec<String> {
+fn engine(
+    generation: Generation,
+    (before, a): (&Core, &Engine),
+    (after, b): (&Core, &Engine),
+) -> Vec<String> {
     let hex = |v: &u32| format!("0x{v:x}");
     let decimal = |v: &u64| v.to_string();
     let mut found = Vec::new();
@@ -109,7 +113,12 @@ fn synchronisation(a: &Core, b: &Core) -> Vec<String> {
     }
     for (x, y) in a.queues.iter().zip(&b.queues) {
         let name = &x.spec.name;
-        found.extend(changed(&format!("queue {name} transfers done"), x.completed, y.completed, u64::to_string));
+        found.extend(changed(
+            &format!("queue {name} transfers done"),
+            x.completed,
+            y.completed,
+            u64::to_string,
+        ));
         let open = (x.pending.len(), y.pending.len());
         found.extend(changed(&format!("queue {name} transfers open"), open.0, open.1, usize::to_string));
     }

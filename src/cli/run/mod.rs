@@ -18,8 +18,8 @@ use self::progress::Bar;
 use super::errors;
 use super::exit::Code;
 use super::failure::Failure;
-use super::output::{Output, note};
 use super::named::{NamedFile, refuse_twice};
+use super::output::{Output, note};
 use super::setup::Setup;
 use super::value;
 
@@ -211,7 +211,8 @@ impl Task<'_> {
     ) -> Result<Vec<Failure>, Failure> {
         let mut tensors = Vec::new();
         for io in program.outputs() {
-            let tensor = session.output(&io.name).map_err(|error| errors::output(&error, &self.args.setup.source))?;
+            let tensor =
+                session.output(&io.name).map_err(|error| errors::output(&error, &self.args.setup.source))?;
             tensors.push((io.name.as_str(), tensor));
         }
         let borrowed: Vec<(&str, &Tensor)> = tensors.iter().map(|(name, tensor)| (*name, tensor)).collect();
