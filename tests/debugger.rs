@@ -7,16 +7,17 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use seqjit::neff::{EngineSource, GraphSource, NeffBuilder, ReadOptions, Variable, VariableKind};
+use seqjit::neff::{EngineSource, GraphSource, HostTensor, NeffBuilder, ReadOptions, Variable, VariableKind};
 use seqjit::runtime::isa::text::{Names, assemble};
-use seqjit::runtime::isa::{EngineId, Generation};
+use seqjit::runtime::isa::{Dtype, EngineId, Generation};
+use seqjit::runtime::machine::HBM_BASE;
 use tempfile::TempDir;
 
 /// Words of an engine: opcode and text.
 type Stream<'a> = (EngineId, &'a [(&'a str, &'a str)]);
 
 /// POOL writes 1.0 to bytes 0x100 to 0x13f of partitions 0 and 1; DVE waits for that and overwrites bytes 0x120
-/// to 0x12f of partition 0 with zero; SP counts R1 down from 5. 4 + 3 + 12 words run.
+/// to 0x12f of partition 0 with zero; SP counts R1 down from 5. With the word of [`write`] 1 + 4 + 3 + 12 words run.
 const PROGRAM: [Stream<'static>; 3] = [
     (
         EngineId::Pool,
@@ -52,11 +53,15 @@ const PROGRAM: [Stream<'static>; 3] = [
     ),
 ];
 
-/// Writes a program for CAYMAN without inputs and outputs.
+/// Writes a program for CAYMAN. Its PE sets the output `y`, one uint32, to 42: a program has an output.
 fn write(directory: &Path, streams: &[Stream<'_>]) -> std::path::PathBuf {
     let mut graph = GraphSource::default();
     graph.def.variables.push(Variable::new("SB", 0, VariableKind::StateBuffer, None));
-    for (engine, words) in streams {
+    graph.def.variables.push(Variable::new("y", 1, VariableKind::Output, Some(4)));
+    graph.def.reservations = Some(Vec::new());
+    let set_output = format!("data=0x2a size=4 dst={HBM_BASE:#x}");
+    let own = [("WRITE", set_output.as_str())];
+    for (engine, words) in streams.iter().chain(&[(EngineId::Pe, own.as_slice())]) {
         let word = |(opcode, text): &(&str, &str)| {
             let word = assemble(opcode, text, *engine, Generation::Cayman, &Names::new());
             word.unwrap_or_else(|e| panic!("{opcode} {text}: {e}")).0
@@ -65,6 +70,7 @@ fn write(directory: &Path, streams: &[Stream<'_>]) -> std::path::PathBuf {
         graph.engines[engine.index()] = EngineSource { stream: bytes.into(), ..EngineSource::default() };
     }
     let mut builder = NeffBuilder::new("debugged", Some(Generation::Cayman));
+    builder.outputs.push(HostTensor { name: "y".to_owned(), shape: vec![1], dtype: Dtype::UINT32 });
     builder.graphs.push(graph);
     let path = directory.join("program.neff");
     std::fs::write(&path, builder.build(&ReadOptions::default()).unwrap().write()).unwrap();
@@ -116,7 +122,7 @@ fn a_script_watches_breaks_steps_compares_and_resumes() {
         watched,
         &[
             "break 2: core 0 sbuf partition 0 bytes 0x120 to 0x12f written by core 0 POOL word 2 (MEMSET)",
-            "after 3 words",
+            "after 4 words",
         ],
     );
     // The MEMSET ends at byte 0x13f.
@@ -155,7 +161,7 @@ fn a_script_watches_breaks_steps_compares_and_resumes() {
     }
     has(after, &["[0] 1.0 0.0 0.0 0.0 0.0 1.0"]);
     has(breaks, &["break 1: core 0 DVE word 1; 1 hits", "partition 0 bytes 0x120 to 0x12f; 2 hits"]);
-    has(finished, &["finished: all streams have ended", "; 19 words,"]);
+    has(finished, &["finished: all streams have ended", "; 20 words,"]);
     has(same, &["nothing differs"]);
 }
 
@@ -172,9 +178,9 @@ fn conditions_of_registers_semaphores_and_opcodes_stop_runs() {
     let answers = answers(&output);
     has(
         &answers[1],
-        &["break 1: core 0 semaphore 3 is 2 after core 0 POOL word 2 (MEMSET)", "after 3 words"],
+        &["break 1: core 0 semaphore 3 is 2 after core 0 POOL word 2 (MEMSET)", "after 4 words"],
     );
-    has(&answers[2], &["core 0 semaphore 3 = 2", "255 semaphores are zero"]);
+    has(&answers[2], &["core 0 semaphore 3 (GpSimd) = 2", "255 semaphores are zero"]);
     has(&answers[3], &["break 2: opcode COMPARE_BRANCH, 1 words if core 0 SP R1 == 2"]);
     // R1 is 4, 3, 2 when SP comes to the branch; then 1 when it comes to the subtraction again.
     has(&answers[6], &["break 2:", "SP stopped before word 2 (COMPARE_BRANCH)"]);
@@ -183,7 +189,7 @@ fn conditions_of_registers_semaphores_and_opcodes_stop_runs() {
     assert!(answers[8].lines().next().unwrap().starts_with("  b     1"), "{}", answers[8]);
     has(&answers[9], &["break 3:", "SP stopped before word 1 (ALU_OP)"]);
     has(&answers[10], &["SP R1 = 0x00000001 1 "]);
-    has(&answers[13], &["finished", "; 19 words,"]);
+    has(&answers[13], &["finished", "; 20 words,"]);
     has(&answers[14], &["66 registers are zero"]);
     has(
         &answers[15],
@@ -193,6 +199,36 @@ fn conditions_of_registers_semaphores_and_opcodes_stop_runs() {
             "halted: a HALT word, or the end of its stream; run state 0",
         ],
     );
+}
+
+#[test]
+fn a_break_at_the_word_at_which_an_engine_waits_stops_it_there() {
+    let directory = TempDir::new().unwrap();
+    let neff = write(
+        directory.path(),
+        &[(EngineId::Act, &[("NOP", "S[9]>=1")]), (EngineId::Sp, &[("NOP", "S[9]++@complete")])],
+    );
+    // ACT takes its turns before SP: it waits when the run stops behind the word of PE.
+    let text = "watch dram y 0 4\nc\nprint dram y 0 1 uint32\nb sp 0\nc\nb act 0\nengines\nc\nc\nc\n";
+    let output = script(&neff, &[], text);
+    assert_eq!(output.status.code(), Some(3), "the run is over at the last line");
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    let answers: Vec<&str> = stdout.split("(seqjit) ").skip(1).collect();
+    has(
+        answers[1],
+        &["break 1: dram y bytes 0x0 to 0x3 written by core 0 PE word 0 (WRITE)", "after 1 words"],
+    );
+    has(answers[2], &["[0] 42"]);
+    has(answers[4], &["break 2:", "SP stopped before word 0 (NOP)"]);
+    has(
+        answers[6],
+        &[
+            "ACT       0 words ran, next word 0 (NOP): running, waits for semaphore 9 >= 1, which is 0; run state 1",
+        ],
+    );
+    // SP goes on first; its word wakes ACT.
+    has(answers[7], &["break 3:", "ACT stopped before word 0 (NOP): instruction breakpoint"]);
+    has(answers[8], &["finished", "; 3 words,"]);
 }
 
 /// Breaks and steps do not change what a program does.
@@ -216,7 +252,7 @@ fn steps_stop_at_breaks_and_loops_are_followed() {
     has(answers[5], &["SP ran 1 of 1 words"]);
     has(answers[6], &["R1 = 0x00000001"]);
     has(answers[8], &["R1 = 0x00000000"]);
-    has(answers[9], &["finished", "; 19 words,"]);
+    has(answers[9], &["finished", "; 20 words,"]);
 }
 
 #[test]
@@ -241,7 +277,7 @@ fn the_machine_can_be_changed() {
     has(&answers[9], &["[0] 192 63 0 192"]);
     has(&answers[10], &["lr[7].value (0x10e0) = 0x5, at reset 0x0"]);
     has(&answers[11], &["semaphore 9 = 1", "event 8 is set"]);
-    has(&answers[12], &["finished", "; 2 words,"]);
+    has(&answers[12], &["finished", "; 3 words,"]);
 }
 
 #[test]
@@ -256,19 +292,19 @@ fn deadlocks_and_faults_are_explained() {
     // The branch leaves the stream of two words: only reached, it shows.
     let jump = "cmp_op=ALWAYS target_mode=REGISTER target_reg_lo=1 target_reg_hi=2";
     let words = [("MOVE", "data=0x4000 dst=$R[1] dtype=int32"), ("COMPARE_BRANCH", jump)];
-    let neff = write(directory.path(), &[(EngineId::Pe, &words)]);
+    let neff = write(directory.path(), &[(EngineId::Sp, &words)]);
     let all = answers(&script(&neff, &[], "continue\nengines\nregs R1\n"));
     has(
         &all[0],
         &[
-            "fault at core 0 PE word 256: instruction fetch at 0x4000: lies in no stream of this engine",
+            "fault at core 0 SP word 256: instruction fetch at 0x4000: lies in no stream of this engine",
             "sent to an address where none of its words is",
             "run state 16",
         ],
     );
     has(
         &all[1],
-        &["* core 0 PE        2 words ran", "dead after a fatal error, until a restart; run state 16"],
+        &["* core 0 SP        2 words ran", "dead after a fatal error, until a restart; run state 16"],
     );
     has(&all[2], &["R1 = 0x00004000"]);
 }
@@ -331,7 +367,7 @@ fn a_refused_command_does_not_end_a_conversation() {
     }
     let rest = &lines[REFUSED.len()..];
     assert_eq!(rest[0], "no breaks", "what is refused leaves nothing behind");
-    has(rest[1], &["; 19 words,"]);
+    has(rest[1], &["; 20 words,"]);
     has(rest[2], &["watch MEMORY BYTES"]);
     assert!(!text.contains("at the start"), "quit leaves");
 }

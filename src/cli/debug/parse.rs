@@ -74,7 +74,7 @@ impl<'a> Line<'a> {
         Ok((core, engine))
     }
 
-    /// An engine, if one stands next; the current one if not.
+    /// An engine, or the current one if nothing or a number stands next.
     pub fn engine_or_current(&mut self, debugger: &Debugger) -> Result<(usize, EngineId), CommandError> {
         match self.peek() {
             Some(word) if !word.starts_with(|c: char| c.is_ascii_digit()) || word.contains('.') => {
@@ -82,6 +82,12 @@ impl<'a> Line<'a> {
             }
             _ => Ok((debugger.core, debugger.engine)),
         }
+    }
+
+    /// An engine, or the current one if a name stands next that is no engine's.
+    pub fn engine_before_names(&mut self, debugger: &Debugger) -> Result<(usize, EngineId), CommandError> {
+        let named = self.peek().and_then(|word| word.rsplit('.').next()).and_then(EngineId::parse);
+        if named.is_some() { self.engine(debugger) } else { Ok((debugger.core, debugger.engine)) }
     }
 
     /// A core number.

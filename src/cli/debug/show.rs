@@ -50,7 +50,7 @@ pub fn core(debugger: &mut Debugger, line: &mut Line<'_>) -> Result {
 
 /// `regs`.
 pub fn registers(debugger: &mut Debugger, line: &mut Line<'_>) -> Result {
-    let (core, id) = line.engine_or_current(debugger)?;
+    let (core, id) = line.engine_before_names(debugger)?;
     let mut wanted = Vec::new();
     while line.peek().is_some() {
         wanted.push(line.register()?);
@@ -77,7 +77,7 @@ pub fn registers(debugger: &mut Debugger, line: &mut Line<'_>) -> Result {
 
 /// `csr`.
 pub fn csr(debugger: &mut Debugger, line: &mut Line<'_>) -> Result {
-    let (core, id) = line.engine_or_current(debugger)?;
+    let (core, id) = line.engine_before_names(debugger)?;
     let name = line.optional();
     line.end()?;
     let generation = debugger.session.program().generation();
