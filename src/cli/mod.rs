@@ -99,7 +99,8 @@ fn usage(error: &clap::Error, args: &[OsString]) -> ExitCode {
 
 fn fail(failure: &Failure, out: &mut Output) -> ExitCode {
     let flushed = out.flush();
-    let shown = if out.json { out.document(&failure.to_json()).and_then(|()| Ok(out.flush()?)) } else { Ok(()) };
+    let shown =
+        if out.json { out.document(&failure.to_json()).and_then(|()| Ok(out.flush()?)) } else { Ok(()) };
     if !out.json || shown.is_err() || flushed.is_err() {
         note(failure.to_text());
     }
