@@ -196,7 +196,11 @@ fn mem_2d(x: &Exec<'_>, o: &MEM_2D) -> Result<Vec<BusAccess>, FaultKind> {
         Dtype::UINT8 | Dtype::INT8 | Dtype::UINT16 | Dtype::INT16 => o.dtype.bytes(),
         Dtype::UINT32 | Dtype::INT32 | Dtype::FP32 | Dtype::UINT64 => o.dtype.bytes(),
         other => {
-            return Err(FaultKind::illegal("dtype", other.text(), "an integer up to 32 bits, fp32 or uint64"));
+            return Err(FaultKind::illegal(
+                "dtype",
+                other.text(),
+                "an integer up to 32 bits, fp32 or uint64",
+            ));
         }
     };
     let [n0, n1] = o.num_elem;
