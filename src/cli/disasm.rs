@@ -61,12 +61,17 @@ fn program(args: &Args, source: Source, out: &mut Output) -> Result<(), Failure>
     let generation = program.generation();
     let cores = graphs.iter().enumerate().filter(|(core, _)| args.core.is_none_or(|c| c == *core));
     if !out.json {
+        writeln!(
+            out,
+            "; * marks text in a form of seqjit's own; +field=value is what the profiler's text leaves out"
+        )?;
         for (core, graph) in cores {
             core_text(core, graph, generation, args.engine, out)?;
         }
         return Ok(());
     }
-    let cores: Vec<Value> = cores.map(|(core, graph)| core_json(core, graph, generation, args.engine)).collect();
+    let cores: Vec<Value> =
+        cores.map(|(core, graph)| core_json(core, graph, generation, args.engine)).collect();
     let file = source.file.display().to_string();
     out.document(&json!({ "file": file, "generation": generation.short_name(), "cores": cores }))
 }
@@ -85,7 +90,13 @@ fn core_text(
     let names = text::names_of(graph);
     for engine in engines(only) {
         let words = graph.words(engine);
-        writeln!(out, "; core {core} {} {engine} ({}), {} words", graph.name, engine.public_name(), words.len())?;
+        writeln!(
+            out,
+            "; core {core} {} {engine} ({}), {} words",
+            graph.name,
+            engine.public_name(),
+            words.len()
+        )?;
         for (slot, word) in words.enumerate() {
             match text::line(&word, generation, &names) {
                 Ok(line) => {
@@ -102,7 +113,8 @@ fn core_text(
 fn core_json(core: usize, graph: &Graph, generation: Generation, only: Option<EngineId>) -> Value {
     let names = text::names_of(graph);
     let streams = engines(only).map(|engine| {
-        let words = graph.words(engine).enumerate().map(|(slot, word)| word_json(slot, &word, generation, &names));
+        let words =
+            graph.words(engine).enumerate().map(|(slot, word)| word_json(slot, &word, generation, &names));
         json!({ "engine": engine.name(), "words": words.collect::<Vec<_>>() })
     });
     json!({ "core": core, "name": graph.name, "engines": streams.collect::<Vec<_>>() })

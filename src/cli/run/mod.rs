@@ -287,7 +287,8 @@ impl Task<'_> {
     ) -> Result<Vec<Failure>, Failure> {
         let mut tensors = Vec::new();
         for io in program.outputs() {
-            let tensor = session.output(&io.name).map_err(|error| errors::output(&error, &self.args.source))?;
+            let tensor =
+                session.output(&io.name).map_err(|error| errors::output(&error, &self.args.source))?;
             tensors.push((io.name.as_str(), tensor));
         }
         let borrowed: Vec<(&str, &Tensor)> = tensors.iter().map(|(name, tensor)| (*name, tensor)).collect();
