@@ -8,7 +8,7 @@ use std::sync::Arc;
 use base64::Engine as _;
 use seqjit::runtime::interp::Instruction;
 use seqjit::runtime::isa::{EngineId, Execution, Generation, Space, Word, opcode_info};
-use seqjit::runtime::machine::{CoreSpec, Image, Machine, MachineOptions, RunState, Stream};
+use seqjit::runtime::machine::{CoreSpec, Image, Machine, MachineOptions, Stream};
 use seqjit::runtime::num::Fp8;
 use seqjit::runtime::sequencer::{dma_turn, engine_turn};
 use serde_json::Value;
@@ -53,24 +53,30 @@ impl Case {
 
     /// Every word has an interpreter function.
     fn is_covered(&self) -> bool {
-        self.streams.iter().flatten().all(|w| {
-            opcode_info(w.opcode()).is_some_and(|i| i.execution == Execution::Run)
-        })
+        self.streams
+            .iter()
+            .flatten()
+            .all(|w| opcode_info(w.opcode()).is_some_and(|i| i.execution == Execution::Run))
     }
 
     fn machine(&self) -> Machine {
         let streams = EngineId::ALL.map(|engine| Stream {
             base: 0,
-            words: self.streams[engine.index()].iter().map(|w| Instruction::new(*w, self.generation)).collect(),
+            words: self.streams[engine.index()]
+                .iter()
+                .map(|w| Instruction::new(*w, self.generation))
+                .collect(),
             ends_gracefully: true,
         });
-        let table_sets = if self.act_tables { common::vendor_table_sets(self.generation) } else { Vec::new() };
+        let table_sets =
+            if self.act_tables { common::vendor_table_sets(self.generation) } else { Vec::new() };
         let core = CoreSpec {
             name: self.name.clone(),
             streams,
             queues: Vec::new(),
             variables: Vec::new(),
             table_base: 0,
+            dve_programs: None,
             fp8: Fp8::default(),
             table_sets,
         };
@@ -87,6 +93,7 @@ impl Case {
     /// Runs the case; `Err` says how it differs.
     fn run(&self) -> Result<(), String> {
         let mut machine = self.machine();
+        machine.start_all();
         loop {
             let mut progress = 0;
             for engine in EngineId::ALL {
@@ -99,7 +106,7 @@ impl Case {
                 break;
             }
         }
-        if let Some(engine) = machine.cores[0].engines.iter().find(|e| e.state == RunState::Running) {
+        if let Some(engine) = machine.cores[0].engines.iter().find(|e| e.is_active()) {
             return Err(format!("{} does not end: {:?}", engine.id, engine.blocked_on));
         }
         let width = self.y.len() / 128;
@@ -124,7 +131,10 @@ impl Case {
         }
         let value = |b: &[u8]| i64::from(ordered(u32::from_le_bytes([b[0], b[1], b[2], b[3]])));
         let pairs = found.chunks_exact(4).zip(expected.chunks_exact(4));
-        pairs.enumerate().find(|(_, (a, b))| (value(a) - value(b)).abs() > self.ulp.into()).map(|(i, _)| 4 * i)
+        pairs
+            .enumerate()
+            .find(|(_, (a, b))| (value(a) - value(b)).abs() > self.ulp.into())
+            .map(|(i, _)| 4 * i)
     }
 }
 

@@ -123,8 +123,10 @@ fn trn2_conv2d_float16() {
 
 #[test]
 fn nkipy_matmul() {
-    let inputs: Inputs =
-        vec![("x", normal(7, Dtype::FP16, &[128, 256], 1.0)), ("y", normal(8, Dtype::FP16, &[256, 128], 1.0))];
+    let inputs: Inputs = vec![
+        ("x", normal(7, Dtype::FP16, &[128, 256], 1.0)),
+        ("y", normal(8, Dtype::FP16, &[256, 128], 1.0)),
+    ];
     let Some(outputs) = run("nkipy_matmul_small", &inputs, SCHEDULES) else { return };
     let exact = matmul(&to_f64(&inputs[0].1), &to_f64(&inputs[1].1), 128, 256, 128);
     let a = agreement(&outputs[0], &exact, 1e-6);
@@ -177,7 +179,9 @@ fn fused_attention_fp32() {
 #[test]
 fn fused_attention_bf16() {
     let name = "fused_bf16_s512";
-    let Some((found, exact)) = attention_case(name, Dtype::BFLOAT16, 100, ActMode::Definition) else { return };
+    let Some((found, exact)) = attention_case(name, Dtype::BFLOAT16, 100, ActMode::Definition) else {
+        return;
+    };
     let a = agreement(&found, &exact, 1e-6);
     assert!(a.equal >= 0.997 && a.far == 0, "by definition: {a:?}");
     // The error of the exp table shows in results that cancel to almost nothing.

@@ -5,7 +5,7 @@ use std::fmt;
 use seqjit_runtime::isa::field::WaitMode;
 use seqjit_runtime::isa::layouts::{CTRL_ES, DMA_DIRECT2D, PSEUDO_DMA_DIRECT2D, PSEUDO_DMA_TRIGGER};
 use seqjit_runtime::isa::{Decoded, EngineId, Layout};
-use seqjit_runtime::machine::{Action, Core, Machine, RunState, Wait};
+use seqjit_runtime::machine::{Action, Core, Machine, Wait};
 
 /// No engine can make progress and no transfer is pending, but some engine has words left.
 #[derive(Clone, PartialEq, Debug)]
@@ -89,7 +89,7 @@ impl Deadlock {
     pub(super) fn diagnose(machine: &Machine) -> Deadlock {
         let mut waiting = Vec::new();
         for (number, core) in machine.cores.iter().enumerate() {
-            for engine in core.engines.iter().filter(|e| e.state == RunState::Running) {
+            for engine in core.engines.iter().filter(|e| e.is_active()) {
                 let stream = &core.spec.streams[engine.id.index()];
                 let slot = engine.pc.wrapping_sub(stream.base) / 64;
                 let Some(wait) = engine.blocked_on else { continue };
@@ -104,7 +104,15 @@ impl Deadlock {
                     core.sync.semaphores[usize::from(wait.index)]
                 };
                 let could_change = changers(core, &wait);
-                waiting.push(Waiting { core: number, engine: engine.id, slot, opcode, wait, value, could_change });
+                waiting.push(Waiting {
+                    core: number,
+                    engine: engine.id,
+                    slot,
+                    opcode,
+                    wait,
+                    value,
+                    could_change,
+                });
             }
         }
         Deadlock { waiting }
@@ -123,18 +131,20 @@ fn changers(core: &Core, wait: &Wait) -> Vec<Changer> {
             changes.then_some(Changer { engine: engine.id, slot: (first + i) as u64, by_dma })
         })
     };
-    core.engines.iter().filter(|e| e.state == RunState::Running).filter_map(of_engine).collect()
+    core.engines.iter().filter(|e| e.is_active()).filter_map(of_engine).collect()
 }
 
 fn updates(decoded: &Decoded, wait: &Wait) -> bool {
     let e = &decoded.events;
     let extended = CTRL_ES::of(&decoded.operands).map(|w| w.events_extended).unwrap_or_default();
-    [(e.update_mode, e.update_idx), (extended.update_mode, extended.update_idx)].into_iter().any(|(mode, index)| {
-        Action::of(mode).is_some_and(|action| {
-            let event = matches!(action, Action::SetEvent | Action::ClearEvent);
-            event == wait.on_event() && index == wait.index
-        })
-    })
+    [(e.update_mode, e.update_idx), (extended.update_mode, extended.update_idx)].into_iter().any(
+        |(mode, index)| {
+            Action::of(mode).is_some_and(|action| {
+                let event = matches!(action, Action::SetEvent | Action::ClearEvent);
+                event == wait.on_event() && index == wait.index
+            })
+        },
+    )
 }
 
 fn starts_transfer_posting(core: &Core, decoded: &Decoded, wait: &Wait) -> bool {

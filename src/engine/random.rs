@@ -10,7 +10,9 @@ use seqjit_runtime::num::{Fp8, from_f32};
 pub(super) fn fill(seed: u64, name: &str, dtype: Dtype, data: &mut [u8]) {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     // Inputs of one program differ: the name selects the generator's stream.
-    rng.set_stream(name.bytes().fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3)));
+    rng.set_stream(
+        name.bytes().fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3)),
+    );
     if !dtype.is_float() {
         rng.fill(data);
         return;

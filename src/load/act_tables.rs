@@ -273,7 +273,11 @@ impl<'a> Object<'a> {
 
     fn expect_text(&self, key: &str, expected: &str) -> Result<()> {
         let found = self.text(key)?;
-        if found == expected { Ok(()) } else { Err(self.wrong(key, format!("{found:?}"), format!("{expected:?}"))) }
+        if found == expected {
+            Ok(())
+        } else {
+            Err(self.wrong(key, format!("{found:?}"), format!("{expected:?}")))
+        }
     }
 
     fn objects(&self, key: &str) -> Result<Vec<Object<'a>>> {

@@ -4,18 +4,23 @@ use std::sync::Arc;
 
 use seqjit_runtime::machine::dma::{Block, Move, MoveOp, Pattern, QueueSpec};
 
-use super::memory::Memory;
 use super::LoadError;
+use super::memory::Memory;
 use crate::neff::{Access, Descriptor, DescriptorOp, DmaBlock, Graph, Queue, QueueKind};
 
 /// The queues of a graph, ascending by name: the order of their turns.
-pub(super) fn queues(graph: &Graph, number: usize, memory: &Memory) -> Result<Vec<Arc<QueueSpec>>, LoadError> {
+pub(super) fn queues(
+    graph: &Graph,
+    number: usize,
+    memory: &Memory,
+) -> Result<Vec<Arc<QueueSpec>>, LoadError> {
     let mut list: Vec<&Queue> = graph.def.queues.iter().collect();
     list.sort_by(|a, b| a.name.cmp(&b.name));
     list.into_iter()
         .map(|queue| {
             let of_queue = graph.blocks().filter(|b| b.queue == queue.name);
-            let blocks = of_queue.map(|b| block(graph, number, memory, queue, b)).collect::<Result<_, _>>()?;
+            let blocks =
+                of_queue.map(|b| block(graph, number, memory, queue, b)).collect::<Result<_, _>>()?;
             Ok(Arc::new(QueueSpec {
                 name: queue.name.clone(),
                 owner: queue.owner,
@@ -34,7 +39,8 @@ fn block(
     block: &DmaBlock,
 ) -> Result<Block, LoadError> {
     let refused = block.descriptors.iter().find_map(unsupported).or_else(|| {
-        (!block.remote_semaphores.is_empty()).then(|| "semaphores of other cores are posted at its end".to_owned())
+        (!block.remote_semaphores.is_empty())
+            .then(|| "semaphores of other cores are posted at its end".to_owned())
     });
     let mut moves = Vec::new();
     for d in block.descriptors.iter().filter(|_| refused.is_none()) {

@@ -71,7 +71,9 @@ impl Memory {
                 let data: Option<Arc<[u8]>> = graph.constant(v.id).map(|c| Arc::from(&c.payload[..]));
                 self.buffer(private(), size, v.alignment, BufferRole::Constant, data).map(Some)
             }
-            VariableKind::TmpBuf => self.buffer(private(), size, v.alignment, BufferRole::Scratch, None).map(Some),
+            VariableKind::TmpBuf => {
+                self.buffer(private(), size, v.alignment, BufferRole::Scratch, None).map(Some)
+            }
             _ => Ok(None),
         }
     }
@@ -123,7 +125,8 @@ impl Memory {
             _ => 0,
         };
         let Some(size) = variables.iter().filter(own).map(end).max() else { return Ok(()) };
-        let base = self.buffer(format!("{}/scratchpad", graph.name), size, None, BufferRole::Scratch, None)?;
+        let base =
+            self.buffer(format!("{}/scratchpad", graph.name), size, None, BufferRole::Scratch, None)?;
         for v in variables.iter().filter(own) {
             if let VariableKind::Virtual { offset, .. } = v.kind {
                 addresses[v.id as usize] = Some(base + offset);
@@ -133,7 +136,12 @@ impl Memory {
     }
 
     /// Virtual variables inside another variable, which may itself be one.
-    fn aliases(&self, graph: &Graph, variables: &[&Variable], addresses: &mut [Option<u64>]) -> Result<(), LoadError> {
+    fn aliases(
+        &self,
+        graph: &Graph,
+        variables: &[&Variable],
+        addresses: &mut [Option<u64>],
+    ) -> Result<(), LoadError> {
         for v in variables {
             let mut offset = 0;
             let mut at = *v;
@@ -173,7 +181,8 @@ impl Memory {
                 data.extend_from_slice(&target.to_le_bytes());
             }
             let name = format!("{}/{}", graph.name, v.name);
-            let address = self.buffer(name, data.len() as u64, v.alignment, BufferRole::Table, Some(data.into()))?;
+            let address =
+                self.buffer(name, data.len() as u64, v.alignment, BufferRole::Table, Some(data.into()))?;
             addresses[v.id as usize] = Some(address);
             if matches!(v.kind, VariableKind::DgeTable { .. }) {
                 dge = dge.or(Some(address));

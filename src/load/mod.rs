@@ -108,13 +108,15 @@ fn core(neff: &Neff, number: usize, memory: &Memory) -> Result<CoreSpec, LoadErr
     let info = act.act_info.as_deref().unwrap_or_default();
     let table_sets = load_table_sets(&member, info, &act.activation_function_sets)
         .map_err(|source| LoadError::Tables { graph: graph.name.clone(), source })?;
-    let fp8 = graph.def.fp8.map_or(Fp8::default(), |c| Fp8 { ocp: c.range_extension, saturate: c.ocp_saturation });
+    let fp8 =
+        graph.def.fp8.map_or(Fp8::default(), |c| Fp8 { ocp: c.range_extension, saturate: c.ocp_saturation });
     Ok(CoreSpec {
         name: graph.name.clone(),
         streams,
         queues: blocks::queues(graph, number, memory)?,
         variables: memory.addresses(number).to_vec(),
         table_base: memory.table_base(number),
+        dve_programs: graph.dve_programs(),
         fp8,
         table_sets: table_sets.into_iter().map(Arc::new).collect(),
     })

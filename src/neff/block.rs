@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::error::{Result, Rule};
 use super::json::Node;
 use super::names::device_name;
-use super::queue::{Queue, read_semaphore};
+use super::queue::{MAX_NAME, Queue, read_semaphore};
 use super::variable::read_dtype;
 
 /// Dimensions of an access pattern (chapter 07 section 5.3).
@@ -15,9 +15,6 @@ const MAX_DIMENSIONS: usize = 8;
 
 /// Highest priority class (chapter 07 section 5.3).
 const MAX_PRIORITY: u64 = 4;
-
-/// Bytes of an instance's name (chapter 07 section 5.3).
-const MAX_NAME: usize = 255;
 
 /// What one C1 word starts.
 #[derive(Clone, PartialEq, Debug, Default)]

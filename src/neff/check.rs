@@ -20,7 +20,7 @@ pub(super) fn definition(graph: &Graph, document: &Document, source: &mut Source
     variables.ids(&mut findings);
     variables.outputs(&mut findings);
     variables.references(&mut findings);
-    variables.backing(&mut findings);
+    variables.backing(source.generation, &mut findings);
     variables.memory(source.options.limits.device_memory, &mut findings);
     queues(graph, document, source.generation, &mut findings);
     findings.keep(reservations(graph, document, source));
@@ -106,7 +106,7 @@ impl<'a> Variables<'a> {
     }
 
     /// A virtual variable lies inside what it aliases, and no chain of aliases comes back to itself.
-    fn backing(&self, findings: &mut Findings) {
+    fn backing(&self, generation: Generation, findings: &mut Findings) {
         for variable in self.list {
             if findings.full() {
                 return;
@@ -118,7 +118,7 @@ impl<'a> Variables<'a> {
                 continue;
             };
             let end = offset.checked_add(variable.size.unwrap_or(0));
-            if let Some(size) = target.size
+            if let Some(size) = target.extent(generation)
                 && end.is_none_or(|end| end > size)
             {
                 let expected = format!("a range inside the {size} bytes of `{name}`");

@@ -18,7 +18,7 @@ const HOST: &[(&str, Dtype)] = &[
 ];
 
 /// Names in `def.json` and in descriptors (chapter 07 section 5.7). Packed containers come after the
-/// names that writing uses; the width of the FP4 one is a guess of the manual's kind [L].
+/// names that writing uses. The FP4 one holds four elements of four bits; its width is unproven [L].
 const DEVICE: &[(&str, Dtype)] = &[
     ("float8e3", Dtype::FP8_EXP3),
     ("float8e4", Dtype::FP8_EXP4),

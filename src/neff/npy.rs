@@ -1,5 +1,8 @@
 //! Arrays in numpy's `.npy` format: constants of a container, inputs and outputs of a run (chapter 07
 //! section 6). Formats 1 to 3, little-endian, C order; the two-byte void type is bfloat16.
+//!
+//! The header is parsed here: `npyz` allocates what the header's length says and multiplies dimensions
+//! unchecked, and its errors have no offsets.
 
 use std::path::{Path, PathBuf};
 

@@ -10,7 +10,7 @@ use super::json::Node;
 const MAX_SET: usize = 32;
 
 /// Bytes of a queue's or instance's name (chapter 07 section 5.3).
-const MAX_NAME: usize = 255;
+pub(super) const MAX_NAME: usize = 255;
 
 /// What a queue is for. It says nothing about direction: output stores use `in` queues.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

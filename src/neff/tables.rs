@@ -128,9 +128,11 @@ impl DveTables {
         if generation == Generation::Sunda { 8 } else { 4 }
     }
 
-    /// Which opcodes have a microprogram: those whose entry is not zero.
+    /// Which opcodes have a microprogram: those whose entry is not zero. Entry 0 is not zero in real tables
+    /// although no opcode has byte 0, so it says nothing.
     pub fn programs(&self) -> [bool; OPCODES] {
         let entry = self.opcode.len() / OPCODES;
-        std::array::from_fn(|opcode| self.opcode[opcode * entry..][..entry].iter().any(|b| *b != 0))
+        let used = |opcode: usize| self.opcode[opcode * entry..][..entry].iter().any(|b| *b != 0);
+        std::array::from_fn(|opcode| opcode != 0 && used(opcode))
     }
 }

@@ -120,7 +120,12 @@ impl Builder {
             Side::Whole(c) => {
                 // Magnitude 0 is large already: no octave is left.
                 let bucket = self.push(cubic(c));
-                return Ok(Region { control_base, small_bucket: bucket, large_bucket: bucket, ..Region::default() });
+                return Ok(Region {
+                    control_base,
+                    small_bucket: bucket,
+                    large_bucket: bucket,
+                    ..Region::default()
+                });
             }
             Side::FromZero { taylor, end, beyond } => {
                 (offset, end, (i32::MIN, i32::MAX), cubic(taylor), cubic(beyond))

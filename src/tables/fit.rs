@@ -35,9 +35,10 @@ impl Target {
     /// coefficients are fp32 values.
     fn piece(&self, from: f64, to: f64, end: f64) -> Option<Bucket> {
         let last = largest_below(to.min(end));
-        (0..=3).rev().map(|degree| self.interpolate(from, to, degree)).find(|bucket| {
-            bucket.d.iter().all(|d| d.is_finite()) && self.accepts_range(bucket, from, last)
-        })
+        (0..=3)
+            .rev()
+            .map(|degree| self.interpolate(from, to, degree))
+            .find(|bucket| bucket.d.iter().all(|d| d.is_finite()) && self.accepts_range(bucket, from, last))
     }
 
     /// Interpolation at the Chebyshev points of `from..to`, in powers of the distance to the centre.

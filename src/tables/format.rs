@@ -100,8 +100,12 @@ struct Octaves {
 fn octaves(set: &TableSet, profile: &Profile) -> Octaves {
     let regions: &[Region] =
         if profile.symmetric { &[profile.positive] } else { &[profile.negative, profile.positive] };
-    let mut out =
-        Octaves { first_bucket: usize::MAX, first_control: usize::MAX, buckets: Map::new(), controls: Map::new() };
+    let mut out = Octaves {
+        first_bucket: usize::MAX,
+        first_control: usize::MAX,
+        buckets: Map::new(),
+        controls: Map::new(),
+    };
     for region in regions {
         out.first_control = out.first_control.min(usize::from(region.control_base));
         for index in [region.small_bucket, region.large_bucket] {

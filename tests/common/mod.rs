@@ -29,7 +29,9 @@ pub fn data(name: &str) -> Option<PathBuf> {
 /// The text of a gzip file of the test data.
 pub fn read_gz(name: &str) -> Option<String> {
     let mut text = String::new();
-    flate2::read::GzDecoder::new(std::fs::File::open(data(name)?).unwrap()).read_to_string(&mut text).unwrap();
+    flate2::read::GzDecoder::new(std::fs::File::open(data(name)?).unwrap())
+        .read_to_string(&mut text)
+        .unwrap();
     Some(text)
 }
 

@@ -2,8 +2,10 @@
 
 use super::{Exec, FaultKind, Flow};
 use crate::isa::field::{Addr8, BranchCmp, BranchMode, DataSrc};
-use crate::isa::layouts::{CTRL_BR, CTRL_ER, CTRL_MV, CTRL_NO_A6, CTRL_OM, CTRL_WR, MEM_2D};
-use crate::isa::{Addr8Form, Decoded, Dtype};
+use crate::isa::layouts::{
+    CTRL_BR, CTRL_ER, CTRL_MS, CTRL_MV, CTRL_NO_A6, CTRL_OM, CTRL_POLL_SEM, CTRL_WR, MEM_2D,
+};
+use crate::isa::{Addr8Form, AluOp, Decoded, Dtype};
 use crate::machine::bus::BusAccess;
 use crate::machine::{Action, Notification, NotificationKind, Update};
 use crate::sequencer::{note_change, wakes_fragile_wait};
@@ -18,9 +20,26 @@ pub fn drain(_: &mut Exec<'_>, _: &Decoded) -> Result<Flow, FaultKind> {
     Ok(Flow::Next)
 }
 
+/// ENGINE_NOP: as NOP, whatever the payload (section 8.14, 00 table B).
+pub fn engine_nop(_: &mut Exec<'_>, _: &Decoded) -> Result<Flow, FaultKind> {
+    Ok(Flow::Next)
+}
+
+/// BRANCH_PREFETCH_HINT: a hint, whatever the payload (section 8.13).
+pub fn branch_hint(_: &mut Exec<'_>, _: &Decoded) -> Result<Flow, FaultKind> {
+    Ok(Flow::Next)
+}
+
 /// The container's CC: keeps its slot, does nothing, does not count (00 A12, 07-19).
 pub fn branch_label(_: &mut Exec<'_>, _: &Decoded) -> Result<Flow, FaultKind> {
     Ok(Flow::Skip)
+}
+
+/// INSTRUCTION_FLUSH (section 8.4): the words that follow are read again from memory.
+pub fn flush(x: &mut Exec<'_>, _: &Decoded) -> Result<Flow, FaultKind> {
+    let (core, engine) = (x.core, x.engine);
+    x.machine.flush_instructions(core, engine);
+    Ok(Flow::Jump(x.pc.wrapping_add(64)))
 }
 
 /// HALT (section 8.2): the engine stops behind this word.
@@ -30,8 +49,8 @@ pub fn halt(_: &mut Exec<'_>, _: &Decoded) -> Result<Flow, FaultKind> {
 
 /// SET_ORDERING_MODE (section 8.16): an in-order engine only remembers the mode.
 pub fn set_ordering_mode(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
-    let mode = x.operands::<CTRL_OM>(w)?.mode;
-    x.engine_state().strong_order = mode == 1;
+    let strong = x.operands::<CTRL_OM>(w)?.mode == 1;
+    x.engine_state().seq.set_ordering_mode(strong);
     Ok(Flow::Next)
 }
 
@@ -131,7 +150,10 @@ pub fn compare_branch(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> 
         BranchMode::RELATIVE => x.pc.wrapping_add_signed(i64::from(o.br_immediate as u32 as i32)),
         BranchMode::RELATIVE_REGISTER if !x.machine.options.strict => x.pc.wrapping_add(pair(x)?),
         BranchMode::RELATIVE_REGISTER => {
-            return Err(FaultKind::unsupported("target_mode", "mode 4 is not proved; lenient mode executes it"));
+            return Err(FaultKind::unsupported(
+                "target_mode",
+                "mode 4 is not proved; lenient mode executes it",
+            ));
         }
         mode => return Err(FaultKind::unsupported("target_mode", format!("mode {}", mode.0))),
     }))
@@ -144,7 +166,10 @@ fn condition(x: &Exec<'_>, o: &CTRL_BR) -> Result<bool, FaultKind> {
     }
     let pinned = [BranchCmp::EQ, BranchCmp::GT].contains(&o.cmp_op);
     if BranchCmp::TABLE.name_of(o.cmp_op.0).is_none() || (x.machine.options.strict && !pinned) {
-        return Err(FaultKind::unsupported("cmp_op", format!("compare code 0x{:02x} is not pinned", o.cmp_op.0)));
+        return Err(FaultKind::unsupported(
+            "cmp_op",
+            format!("compare code 0x{:02x} is not pinned", o.cmp_op.0),
+        ));
     }
     let a = x.register("cmp_reg0", o.cmp_reg0)?;
     let b = if o.cmp_op.0 & 0x80 != 0 { x.register("cmp_reg1", o.cmp_reg1)? } else { o.cmp_immediate };
@@ -170,7 +195,13 @@ fn mem_2d(x: &Exec<'_>, o: &MEM_2D) -> Result<Vec<BusAccess>, FaultKind> {
     let size = match o.dtype {
         Dtype::UINT8 | Dtype::INT8 | Dtype::UINT16 | Dtype::INT16 => o.dtype.bytes(),
         Dtype::UINT32 | Dtype::INT32 | Dtype::FP32 | Dtype::UINT64 => o.dtype.bytes(),
-        other => return Err(FaultKind::illegal("dtype", other.text(), "an integer up to 32 bits, fp32 or uint64")),
+        other => {
+            return Err(FaultKind::illegal(
+                "dtype",
+                other.text(),
+                "an integer up to 32 bits, fp32 or uint64",
+            ));
+        }
     };
     let [n0, n1] = o.num_elem;
     if !(1..=32).contains(&n0) || !(1..=32).contains(&n1) || u32::from(n0) * u32::from(n1) > 32 {
@@ -191,7 +222,8 @@ fn mem_2d(x: &Exec<'_>, o: &MEM_2D) -> Result<Vec<BusAccess>, FaultKind> {
         let elements = i64::from(i0) * i64::from(o.step_elem[0]) + i64::from(i1) * i64::from(o.step_elem[1]);
         start.wrapping_add_signed(elements * size as i64)
     };
-    let addresses: Vec<u64> = (0..n1).flat_map(|i1| (0..n0).map(move |i0| (i0, i1))).map(|(i, j)| at(i, j)).collect();
+    let addresses: Vec<u64> =
+        (0..n1).flat_map(|i1| (0..n0).map(move |i0| (i0, i1))).map(|(i, j)| at(i, j)).collect();
     let region = |a: u64| a >> 24;
     if x.machine.options.strict && addresses.iter().any(|a| region(*a) != region(addresses[0])) {
         return Err(FaultKind::illegal("step_elem", "a span across 16 MiB", "one aligned 16 MiB region"));
@@ -268,6 +300,68 @@ pub fn range_clear(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
         let (core, engine, pc) = (x.core, x.engine, x.pc);
         note_change(x.machine, core, Some(engine), pc, &change);
         x.ends_turn |= wakes_fragile_wait(&x.machine.cores[core], engine, &change);
+    }
+    Ok(Flow::Next)
+}
+
+/// MOVE_SHAPE (section 8.17): immediates to shape registers, or between them and registers.
+pub fn move_shape(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
+    let o = *x.operands::<CTRL_MS>(w)?;
+    if o.shape_reg_type != 0 {
+        return Err(FaultKind::unsupported("shape_reg_type", format!("type {}", o.shape_reg_type)));
+    }
+    let moves = usize::from(o.num_move);
+    let shapes = o.shape_registers.get(..moves).filter(|s| !s.is_empty() && s.iter().all(|n| *n < 4));
+    let shapes =
+        shapes.ok_or_else(|| FaultKind::illegal("num_move", moves, "1 to 4, shape registers 0 to 3"))?;
+    let immediate =
+        |k: usize, j: usize| u16::from_le_bytes([o.data[8 * k + 2 * j], o.data[8 * k + 2 * j + 1]]);
+    for (k, shape) in shapes.iter().enumerate() {
+        for j in 0..4 {
+            let (number, at) = (o.data[4 * k + j], usize::from(*shape));
+            match o.move_type {
+                0 => x.engine_state().shapes[at][j] = immediate(k, j),
+                1 => x.engine_state().shapes[at][j] = x.register("data", number)? as u16,
+                2 => {
+                    x.register("data", number)?;
+                    let value = x.engine_state().shapes[at][j];
+                    set_register(x, number, value.into());
+                }
+                other => return Err(FaultKind::illegal("move_type", other, "0 to 2")),
+            }
+        }
+    }
+    Ok(Flow::Next)
+}
+
+/// POLL_SEM (section 8.18): folds consecutive cells into a register; a result other than zero is written
+/// back as often.
+pub fn poll_sem(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
+    let o = *x.operands::<CTRL_POLL_SEM>(w)?;
+    if !(1..=16).contains(&o.n_read) {
+        return Err(FaultKind::illegal("n_read", o.n_read, "1 to 16"));
+    }
+    let fold: fn(u32, u32) -> u32 = match o.op {
+        AluOp::ADD => u32::wrapping_add,
+        AluOp::MAX => u32::max,
+        AluOp::MIN => u32::min,
+        AluOp::BITWISE_AND => |a, b| a & b,
+        AluOp::BITWISE_OR => |a, b| a | b,
+        AluOp::BITWISE_XOR => |a, b| a ^ b,
+        other => return Err(FaultKind::illegal("op", other.text(), "ADD, MAX, MIN, AND, OR or XOR")),
+    };
+    let cells = |x: &Exec<'_>, field, start: u64| -> Result<Vec<BusAccess>, FaultKind> {
+        let address = |k: u8| start.wrapping_add(4 * u64::from(k));
+        (0..o.n_read).map(|k| x.machine.bus_access(field, address(k), 4)).collect()
+    };
+    let reads = cells(x, "addr", o.addr)?;
+    x.register("result", o.result)?;
+    let values: Vec<u32> = reads.iter().map(|a| x.machine.bus_read(a) as u32).collect();
+    let result = values[1..].iter().fold(values[0], |a, b| fold(a, *b));
+    let writes = if result == 0 { Vec::new() } else { cells(x, "res_writeback_addr", o.res_writeback_addr)? };
+    set_register(x, o.result, result);
+    for access in &writes {
+        store(x, access, result.into());
     }
     Ok(Flow::Next)
 }

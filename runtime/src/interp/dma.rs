@@ -4,10 +4,10 @@
 use std::sync::Arc;
 
 use super::fault::Address;
+use super::transfer::{check, perform};
 use super::{Exec, Fault, FaultKind, Flow};
 use crate::isa::field::{Addr8, BoundReg, DgeComputeOp, DgeOpcode};
 use crate::isa::layouts::{DMA_DIRECT2D, PSEUDO_DMA_DIRECT2D, PSEUDO_DMA_TRIGGER};
-use super::transfer::{check, perform};
 use crate::isa::{Addr8Form, Decoded, EngineId, Layout, op};
 use crate::machine::Machine;
 use crate::machine::dma::{Move, MoveOp, Pattern, RINGS, Transfer};
@@ -21,9 +21,12 @@ pub fn trigger(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
         FaultKind::illegal("dma_queue_name", "not a name", "printable ASCII, zero padded, not empty")
     })?;
     let issued_by = (x.engine, x.pc);
-    let queue = x.core().queues.iter_mut().find(|q| q.spec.name == name).ok_or_else(|| {
-        FaultKind::illegal("dma_queue_name", name, "a queue of this graph")
-    })?;
+    let queue = x
+        .core()
+        .queues
+        .iter_mut()
+        .find(|q| q.spec.name == name)
+        .ok_or_else(|| FaultKind::illegal("dma_queue_name", name, "a queue of this graph"))?;
     let spec = queue.spec.clone();
     let ids: Vec<usize> = if o.use_raw_count == 0 {
         let at = spec.blocks.iter().position(|b| b.id == o.block_id_or_count);
@@ -35,7 +38,11 @@ pub fn trigger(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
         let end = queue.next_in_ring + count;
         if end > spec.blocks.len() {
             let left = spec.blocks.len() - queue.next_in_ring;
-            return Err(FaultKind::illegal("count", count, format!("at most the {left} blocks left in the ring")));
+            return Err(FaultKind::illegal(
+                "count",
+                count,
+                format!("at most the {left} blocks left in the ring"),
+            ));
         }
         (queue.next_in_ring..end).collect()
     };
@@ -109,7 +116,11 @@ fn submit_direct(x: &mut Exec<'_>, o: &DMA_DIRECT2D) -> Result<Flow, FaultKind> 
     let core = x.core;
     let owned = |q: &&mut crate::machine::dma::Queue| q.spec.dynamic && q.spec.owner == engine;
     let queue = x.core().queues.iter_mut().find(owned).ok_or_else(|| {
-        FaultKind::illegal("opcode", format!("core {core} {engine} has no dynamic queue"), "one for generated DMA")
+        FaultKind::illegal(
+            "opcode",
+            format!("core {core} {engine} has no dynamic queue"),
+            "one for generated DMA",
+        )
     })?;
     let completion = Some((o.semaphore, o.sem_increment));
     queue.pending.push_back(Transfer { moves: Arc::from([one]), completion, issued_by });
@@ -145,7 +156,13 @@ impl Side {
         let limit = match self.bound.0 {
             0 => None,
             b if b & 0x80 != 0 => Some((u64::from(x.register(self.field, b & 0x3F)?), b & 0x40 != 0)),
-            b => return Err(FaultKind::illegal(self.field, format!("bound register 0x{b:02x}"), "0 or bit 7 set")),
+            b => {
+                return Err(FaultKind::illegal(
+                    self.field,
+                    format!("bound register 0x{b:02x}"),
+                    "0 or bit 7 set",
+                ));
+            }
         };
         Ok(Pattern { start, dims, limit })
     }
@@ -158,7 +175,11 @@ fn resolve(x: &Exec<'_>, field: &'static str, address: Addr8) -> Result<u64, Fau
         Addr8Form::Variable { id, offset } => {
             let spec = &x.machine.cores[x.core].spec;
             let base = spec.variables.get(usize::from(id)).copied().flatten().ok_or_else(|| {
-                FaultKind::illegal(field, format!("variable {id}"), "a variable of this graph that has an address")
+                FaultKind::illegal(
+                    field,
+                    format!("variable {id}"),
+                    "a variable of this graph that has an address",
+                )
             })?;
             Ok(base + u64::from(offset))
         }

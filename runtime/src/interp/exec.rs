@@ -77,7 +77,9 @@ impl Exec<'_> {
             Addr4Form::Indirect(_) | Addr4Form::IndirectRegister(_) => {
                 Err(FaultKind::unsupported(field, "indirect operand"))
             }
-            Addr4Form::Invalid => Err(FaultKind::illegal(field, format!("0x{:08x}", start.0), "a known marker")),
+            Addr4Form::Invalid => {
+                Err(FaultKind::illegal(field, format!("0x{:08x}", start.0), "a known marker"))
+            }
         }
     }
 

@@ -60,6 +60,39 @@ pub enum FaultKind {
         /// What is legal.
         expected: String,
     },
+    /// The sequencer of this engine has no handler for the opcode (decision 01-D16).
+    #[error("bad opcode 0x{opcode:02x}: the {engine} of {generation} does not run it")]
+    BadOpcode {
+        /// Byte 0.
+        opcode: u8,
+        /// Engine.
+        engine: EngineId,
+        /// Generation.
+        generation: crate::isa::Generation,
+    },
+    /// The register ALU divided an integer by zero (chapter 01 section 13.1).
+    #[error("integer division by zero in the register ALU")]
+    IntegerDivision,
+    /// An internal check of the sequencer failed (chapter 01 section 13.1).
+    #[error("assertion failure: {function} ({file}:{line})")]
+    Assertion {
+        /// Function.
+        function: &'static str,
+        /// Source file.
+        file: &'static str,
+        /// Line.
+        line: u32,
+    },
+    /// An address is not a multiple of its access size.
+    #[error("misaligned access: {field} at {address} is not a multiple of {size}")]
+    Misaligned {
+        /// The field.
+        field: &'static str,
+        /// The address.
+        address: Address,
+        /// Bytes.
+        size: usize,
+    },
     /// An operand's address is outside every memory, misaligned or reaches too far.
     #[error("memory fault: {field} at {address}: {reason}")]
     Memory {

@@ -10,6 +10,7 @@ mod fault;
 pub mod fill;
 pub mod lanes;
 pub mod pe;
+pub mod register_alu;
 pub mod select;
 pub mod tensor_reduce;
 pub mod tensor_scalar;

@@ -50,7 +50,11 @@ fn reduce(x: &mut Exec<'_>, o: &S4D4_TR, op: AluOp, kind: Fold) -> Result<Flow, 
     };
     let length: usize = o.src.num[..dims].iter().map(|n| usize::from(*n)).product();
     if dst.count * length != src.count {
-        return Err(FaultKind::illegal("dst", format!("{} elements", dst.count), (src.count / length).to_string()));
+        return Err(FaultKind::illegal(
+            "dst",
+            format!("{} elements", dst.count),
+            (src.count / length).to_string(),
+        ));
     }
     let negated = o.negated == 1;
     let word = Word { src, dst, length, lanes: lanes.into(), negated };
@@ -126,7 +130,8 @@ impl Word {
             num::unpack_int(packed, from, &mut values);
             results.clear();
             for row in values.chunks_exact(self.length) {
-                let (folded, zero) = num::fold_row_int(op, row[0], &row[1..], compute).unwrap_or((row[0], false));
+                let (folded, zero) =
+                    num::fold_row_int(op, row[0], &row[1..], compute).unwrap_or((row[0], false));
                 divided_by_zero |= zero;
                 results.push(if self.negated { folded.wrapping_neg() } else { folded });
             }

@@ -1,8 +1,8 @@
 //! Moving the bytes of a DMA transfer (chapter 06 section 6, chapter 07 section 5.3).
 
 use super::FaultKind;
-use super::tensor_tensor::unsupported;
 use super::fault::Address;
+use super::tensor_tensor::unsupported;
 use crate::isa::field::DgeComputeOp;
 use crate::isa::{AluOp, Dtype, Space};
 use crate::machine::Machine;
@@ -36,7 +36,8 @@ pub fn perform(machine: &mut Machine, core: usize, one: &Move) -> Result<(u64, u
             combine(machine, core, *op, (&read, *from), (&old, *to))?
         }
     };
-    let loud = [plan.source.pattern.limit, plan.destination.pattern.limit].into_iter().flatten().any(|l| !l.1);
+    let loud =
+        [plan.source.pattern.limit, plan.destination.pattern.limit].into_iter().flatten().any(|l| !l.1);
     let skipped = plan.source.skips() || plan.destination.skips();
     let (bytes, written) = (plan.source.bytes, plan.write(machine, &data));
     if skipped && loud {
@@ -225,18 +226,23 @@ impl<'m> Side<'m> {
                 reason,
             };
             if run.at.rem_euclid(element as i64) != 0 || run.len as u64 % element != 0 {
-                return Err(wrong(format!("not a multiple of the element size {element}")));
+                let address = self.address(machine, run.at);
+                return Err(FaultKind::Misaligned { field: self.field, address, size: element as usize });
             }
             match self.pattern.start {
                 Target::Dram { buffer, offset } => {
                     let size = machine.dram.buffer(buffer).spec.size as i64;
                     let at = offset as i64 + run.at;
                     if at < 0 || at + run.len as i64 > size {
-                        return Err(wrong(format!("a run of {} bytes leaves the {size} bytes there", run.len)));
+                        return Err(wrong(format!(
+                            "a run of {} bytes leaves the {size} bytes there",
+                            run.len
+                        )));
                     }
                 }
                 Target::Sbuf { core, offset } | Target::Psum { core, offset } => {
-                    let at = u64::try_from(offset as i64 + run.at).map_err(|_| wrong("below the memory".into()))?;
+                    let at = u64::try_from(offset as i64 + run.at)
+                        .map_err(|_| wrong("below the memory".into()))?;
                     machine.check_on_chip(core, self.space(), at, run.len).map_err(wrong)?;
                 }
                 _ => return Err(wrong("a DMA operand must be memory".into())),
@@ -252,7 +258,9 @@ impl<'m> Side<'m> {
         }
         let gap = self.runs.iter().filter(|r| !r.skipped).find_map(|r| self.first_unwritten(machine, r));
         match gap {
-            Some(at) => Err(FaultKind::Uninitialised { field: self.field, address: self.address(machine, at) }),
+            Some(at) => {
+                Err(FaultKind::Uninitialised { field: self.field, address: self.address(machine, at) })
+            }
             None => Ok(()),
         }
     }
@@ -285,7 +293,8 @@ impl<'m> Side<'m> {
                     data.extend_from_slice(&machine.dram.buffer(buffer).bytes()[at..at + run.len]);
                 }
                 Target::Sbuf { core, offset } | Target::Psum { core, offset } => {
-                    let (partition, byte) = machine.split_linear(self.space(), (offset as i64 + run.at) as u64);
+                    let (partition, byte) =
+                        machine.split_linear(self.space(), (offset as i64 + run.at) as u64);
                     let row = machine.cores[core].memory(self.space()).partition(partition);
                     data.extend_from_slice(&row[byte..byte + run.len]);
                 }

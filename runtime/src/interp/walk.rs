@@ -56,14 +56,18 @@ impl Walk {
             return Err(FaultKind::illegal(field, dtype.text(), "a datatype of whole bytes"));
         }
         if offset as usize % size != 0 {
-            return Err(fault(format!("not a multiple of the element size {size}")));
+            return Err(FaultKind::Misaligned { field, address: Address::OnChip(address), size });
         }
         if usize::from(partition) + lanes > crate::isa::PARTITIONS {
             return Err(fault(format!("{lanes} lanes from partition {partition} pass partition 127")));
         }
         let count = tensor.count();
         if count == 0 || count > MAX_ELEMENTS {
-            return Err(FaultKind::illegal(field, format!("{count} elements"), format!("1 to {MAX_ELEMENTS}")));
+            return Err(FaultKind::illegal(
+                field,
+                format!("{count} elements"),
+                format!("1 to {MAX_ELEMENTS}"),
+            ));
         }
         let (mut low, mut high) = (i64::from(offset), i64::from(offset));
         let mut walk = Walk {
@@ -191,7 +195,9 @@ impl Walk {
             [only] => only.step == self.size as isize,
             _ => false,
         };
-        contiguous.then(|| &memory.partition(self.partition + lane)[self.offset..self.offset + self.count * self.size])
+        contiguous.then(|| {
+            &memory.partition(self.partition + lane)[self.offset..self.offset + self.count * self.size]
+        })
     }
 
     /// The first byte that the walk reads in any of `lanes` lanes and that nothing has written.
@@ -213,7 +219,11 @@ impl Walk {
                     })
                 };
                 if let Some(offset) = gap {
-                    return Some(Location { space: self.space, partition: partition as u8, offset: offset as u32 });
+                    return Some(Location {
+                        space: self.space,
+                        partition: partition as u8,
+                        offset: offset as u32,
+                    });
                 }
                 left -= run;
             }
@@ -265,10 +275,15 @@ fn strided(size: usize, run: usize, mut body: impl FnMut(usize, usize)) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::isa::field::Addr4;
     use crate::isa::Generation;
+    use crate::isa::field::Addr4;
 
-    fn walk<const N: usize>(offset: u32, step: [i16; N], num: [u16; N], dtype: Dtype) -> Result<Walk, FaultKind> {
+    fn walk<const N: usize>(
+        offset: u32,
+        step: [i16; N],
+        num: [u16; N],
+        dtype: Dtype,
+    ) -> Result<Walk, FaultKind> {
         let tensor = Tensor { start: Addr4(offset), step, num };
         Walk::new(&Generation::Cayman.geometry(), "src", offset, &tensor, dtype, 1)
     }

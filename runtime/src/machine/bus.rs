@@ -5,6 +5,7 @@ use super::soc::{SyncWindow, Target};
 use super::{Action, Machine, SyncChange, Update};
 use crate::interp::{Address, FaultKind};
 use crate::isa::{PSUM_PITCH, Space};
+use crate::sequencer::csr::{Accessor, register};
 
 /// An access that has been checked and can no longer fail.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -22,10 +23,15 @@ impl BusAccess {
 
 impl Machine {
     /// Checks an access of `bytes` bytes, at most 8, aligned to its own size.
-    pub fn bus_access(&self, field: &'static str, address: u64, bytes: usize) -> Result<BusAccess, FaultKind> {
+    pub fn bus_access(
+        &self,
+        field: &'static str,
+        address: u64,
+        bytes: usize,
+    ) -> Result<BusAccess, FaultKind> {
         let fault = |reason: String| FaultKind::Memory { field, address: Address::Soc(address), reason };
         if address % bytes as u64 != 0 {
-            return Err(fault(format!("not a multiple of {bytes}")));
+            return Err(FaultKind::Misaligned { field, address: Address::Soc(address), size: bytes });
         }
         let target = self.route(address).ok_or_else(|| fault("nothing is mapped there".into()))?;
         match target {
@@ -35,13 +41,20 @@ impl Machine {
                     return Err(fault(format!("passes the end of '{}'", self.dram.buffer(buffer).spec.name)));
                 }
             }
-            Target::Sbuf { core, offset } => self.check_on_chip(core, Space::Sbuf, offset, bytes).map_err(fault)?,
-            Target::Psum { core, offset } => self.check_on_chip(core, Space::Psum, offset, bytes).map_err(fault)?,
+            Target::Sbuf { core, offset } => {
+                self.check_on_chip(core, Space::Sbuf, offset, bytes).map_err(fault)?
+            }
+            Target::Psum { core, offset } => {
+                self.check_on_chip(core, Space::Psum, offset, bytes).map_err(fault)?
+            }
             Target::Sync { .. } | Target::SyncReserved if bytes != 4 => {
                 return Err(fault(format!("{bytes} bytes wide; a semaphore window takes 4")));
             }
-            Target::Csr { .. } => {
-                return Err(FaultKind::unsupported(field, "control registers of an engine"));
+            Target::Csr { .. } if bytes != 4 => {
+                return Err(fault(format!("{bytes} bytes wide; a control register takes 4")));
+            }
+            Target::Csr { offset, .. } if register(offset, self.generation).is_none() => {
+                return Err(fault(format!("no control register at offset 0x{offset:x}")));
             }
             _ => {}
         }
@@ -79,8 +92,12 @@ impl Machine {
             Target::Dram { buffer, offset } => {
                 raw[..bytes].copy_from_slice(&self.dram.buffer(buffer).bytes()[offset..offset + bytes]);
             }
-            Target::Sbuf { core, offset } => raw[..bytes].copy_from_slice(self.linear(core, Space::Sbuf, offset, bytes)),
-            Target::Psum { core, offset } => raw[..bytes].copy_from_slice(self.linear(core, Space::Psum, offset, bytes)),
+            Target::Sbuf { core, offset } => {
+                raw[..bytes].copy_from_slice(self.linear(core, Space::Sbuf, offset, bytes))
+            }
+            Target::Psum { core, offset } => {
+                raw[..bytes].copy_from_slice(self.linear(core, Space::Psum, offset, bytes))
+            }
             Target::Sync { core, window, index } => {
                 let sync = &self.cores[core].sync;
                 let value = match window {
@@ -90,7 +107,11 @@ impl Machine {
                 };
                 raw[..4].copy_from_slice(&value.to_le_bytes());
             }
-            Target::SyncReserved | Target::Csr { .. } => {}
+            Target::Csr { core, engine, offset } => {
+                let value = self.cores[core].engines[engine.index()].seq.csr.peek(offset);
+                raw[..4].copy_from_slice(&value.to_le_bytes());
+            }
+            Target::SyncReserved => {}
         }
         u64::from_le_bytes(raw)
     }
@@ -125,8 +146,14 @@ impl Machine {
             Target::Dram { buffer, offset } => self.dram.buffer_mut(buffer).write(offset, data),
             Target::Sbuf { core, offset } => self.write_linear(core, Space::Sbuf, offset, data),
             Target::Psum { core, offset } => self.write_linear(core, Space::Psum, offset, data),
-            Target::Sync { core, window, index } => return self.write_sync(core, window, index, value as u32),
-            Target::SyncReserved | Target::Csr { .. } => {}
+            Target::Sync { core, window, index } => {
+                return self.write_sync(core, window, index, value as u32);
+            }
+            Target::Csr { core, engine, offset } => {
+                let seq = &mut self.cores[core].engines[engine.index()].seq;
+                seq.write_csr(Accessor::Word, offset, value as u32);
+            }
+            Target::SyncReserved => {}
         }
         None
     }
@@ -139,7 +166,13 @@ impl Machine {
         memory.note_written(partition, byte, data.len());
     }
 
-    fn write_sync(&mut self, core: usize, window: SyncWindow, index: u8, value: u32) -> Option<(usize, SyncChange)> {
+    fn write_sync(
+        &mut self,
+        core: usize,
+        window: SyncWindow,
+        index: u8,
+        value: u32,
+    ) -> Option<(usize, SyncChange)> {
         let action = match window {
             SyncWindow::Event if value & 1 == 1 => Action::SetEvent,
             SyncWindow::Event => Action::ClearEvent,
@@ -147,7 +180,9 @@ impl Machine {
             SyncWindow::Increment => Action::Add,
             SyncWindow::Decrement => Action::Subtract,
             SyncWindow::Read => {
-                self.warn(format!("core {core}: a write to the read window of semaphore {index} does nothing"));
+                self.warn(format!(
+                    "core {core}: a write to the read window of semaphore {index} does nothing"
+                ));
                 return None;
             }
         };

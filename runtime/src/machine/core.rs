@@ -11,6 +11,7 @@ use super::sync::SyncUnit;
 use crate::interp::Instruction;
 use crate::interp::pe::MAX_LANES;
 use crate::isa::{Dtype, EngineId, Generation, PARTITIONS, Space};
+use crate::sequencer::legal_opcodes;
 
 /// The words of one engine, decoded once.
 #[derive(Clone, Debug, Default)]
@@ -38,6 +39,8 @@ pub struct CoreSpec {
     /// SoC address of the DGE address table, whose entries are 64-bit SoC addresses; initial value of
     /// R131:R130 of every engine (chapter 07 section 12.1).
     pub table_base: u64,
+    /// Opcodes for which the container's DVE opcode table holds a program; `None`: the default table.
+    pub dve_programs: Option<[bool; 256]>,
     /// FP8_EXP4 flavour (decision 03-E10).
     pub fp8: crate::num::Fp8,
     /// Activation table sets, in the order that ACTIVATION_TABLE_LOAD counts.
@@ -89,8 +92,13 @@ impl PeState {
     }
 }
 
-fn new_engines(spec: &CoreSpec) -> [Engine; 5] {
-    EngineId::ALL.map(|id| Engine::new(id, spec.streams[id.index()].base, spec.table_base))
+fn new_engines(spec: &CoreSpec, generation: Generation, strict: bool) -> [Engine; 5] {
+    EngineId::ALL.map(|id| {
+        let stream = &spec.streams[id.index()];
+        let container = stream.ends_gracefully;
+        let legal = legal_opcodes(id, generation, strict, spec.dve_programs.as_ref(), container);
+        Engine::new(id, generation, stream, Arc::new(legal), spec.table_base)
+    })
 }
 
 fn new_queues(spec: &CoreSpec) -> Vec<Queue> {
@@ -145,16 +153,20 @@ pub struct Core {
     pub dve: DveState,
     /// Ordered log of notification records.
     pub notifications: Vec<Notification>,
+    generation: Generation,
+    strict: bool,
 }
 
 impl Core {
     /// A core in its reset state. With `track`, memories remember what was written.
-    pub fn new(spec: Arc<CoreSpec>, generation: Generation, track: bool) -> Self {
+    pub fn new(spec: Arc<CoreSpec>, generation: Generation, strict: bool, track: bool) -> Self {
         Core {
             sbuf: Partitions::new(Space::Sbuf, generation, track),
             psum: Partitions::new(Space::Psum, generation, track),
             sync: SyncUnit::default(),
-            engines: new_engines(&spec),
+            engines: new_engines(&spec, generation, strict),
+            generation,
+            strict,
             queues: new_queues(&spec),
             pe: PeState::default(),
             act: ActState { accumulator: [0.0; PARTITIONS], resident: None },
@@ -168,7 +180,7 @@ impl Core {
     /// registers zero, queues empty, hidden state at its reset values (chapter 07 section 12.1).
     pub fn restart(&mut self) {
         let spec = self.spec.clone();
-        self.engines = new_engines(&spec);
+        self.engines = new_engines(&spec, self.generation, self.strict);
         self.queues = new_queues(&spec);
         self.sync = SyncUnit::default();
         self.pe = PeState::default();

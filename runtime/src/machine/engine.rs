@@ -1,7 +1,13 @@
 //! The sequencer-visible state of one engine: registers, PC, progress (chapter 02 sections 5 and 6).
 
+use std::sync::Arc;
+
+use super::core::Stream;
 use super::sync::Wait;
-use crate::isa::EngineId;
+use crate::interp::Instruction;
+use crate::isa::{EngineId, Generation};
+use crate::sequencer::csr::Accessor;
+use crate::sequencer::{Phase, Sequencer};
 
 /// General registers of an engine.
 pub const REGISTERS: usize = 64;
@@ -14,18 +20,6 @@ pub const REG_TABLE_LO: u8 = 130;
 /// Specifier of the high half of the address-table base.
 pub const REG_TABLE_HI: u8 = 131;
 
-/// Whether an engine will run its next word.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum RunState {
-    /// It has not started or has words left.
-    #[default]
-    Running,
-    /// It ran off the end of its stream, or halted; nothing is left to do.
-    Halted,
-    /// It met a fault and stays where it is.
-    Faulted,
-}
-
 /// One engine of a core.
 #[derive(Clone, Debug)]
 pub struct Engine {
@@ -33,14 +27,18 @@ pub struct Engine {
     pub id: EngineId,
     /// R0 to R63.
     pub registers: [u32; REGISTERS],
+    /// Shape registers: element counts of four dimensions each (decision 02-8.17).
+    pub shapes: [[u16; 4]; 4],
     /// R131:R130, base of the DGE address table.
     pub table_base: u64,
-    /// Byte address of the next word.
+    /// Byte address of the next word, unless a redirect is pending.
     pub pc: u64,
-    /// Strong ordering was requested (chapter 02 section 8.16).
-    pub strong_order: bool,
-    /// Whether it runs.
-    pub state: RunState,
+    /// The sequencer: run state, control registers, debug state.
+    pub seq: Sequencer,
+    /// Opcodes that the sequencer dispatches.
+    pub legal: Arc<[bool; 256]>,
+    /// The words as the engine sees them: what was decoded at load or at its last INSTRUCTION_FLUSH.
+    pub code: Arc<[Instruction]>,
     /// Words whose updates are published (design section 3 rule 4).
     pub retired: u64,
     /// The wait on which the last attempt to run the next word stopped.
@@ -50,19 +48,49 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// An engine about to run the word at `pc`.
-    pub fn new(id: EngineId, pc: u64, table_base: u64) -> Self {
+    /// A stopped engine whose resume PC is the first word of its stream.
+    pub fn new(
+        id: EngineId,
+        generation: Generation,
+        stream: &Stream,
+        legal: Arc<[bool; 256]>,
+        table_base: u64,
+    ) -> Self {
+        let mut seq = Sequencer::new(id, generation);
+        seq.csr.set_resume_pc(Accessor::Host, stream.base);
         Engine {
             id,
             registers: [0; REGISTERS],
+            shapes: [[0; 4]; 4],
             table_base,
-            pc,
-            strong_order: false,
-            state: RunState::Running,
+            pc: stream.base,
+            seq,
+            legal,
+            code: stream.words.clone(),
             retired: 0,
             blocked_on: None,
             first_wait_taken: false,
         }
+    }
+
+    /// Rings the doorbell, as the host does: the engine starts at its resume PC.
+    pub fn start(&mut self) {
+        let start_ctrl = self.seq.csr.moved().start_ctrl;
+        self.seq.csr.write(Accessor::Host, start_ctrl, 1);
+    }
+
+    /// It runs words, or will as soon as it gets a turn.
+    pub fn is_active(&self) -> bool {
+        match self.seq.phase {
+            Phase::Running => true,
+            Phase::Waiting | Phase::Paused => self.seq.doorbell(),
+            Phase::Reset | Phase::Dead => false,
+        }
+    }
+
+    /// Address of the next word not yet retired (decision 01-D5).
+    pub fn next_pc(&self) -> u64 {
+        self.seq.redirect.unwrap_or(self.pc)
     }
 
     /// Reads a register specifier; `pc` is the address of the word that reads. `None`: no such register.

@@ -15,9 +15,7 @@ use std::sync::Arc;
 
 pub use self::core::{ActState, Core, CoreSpec, DveState, PeState, Stream};
 pub use dram::{Buffer, BufferId, BufferRole, BufferSpec, Dram, HBM_ALIGN, HBM_BASE, HBM_GAP};
-pub use engine::{
-    Engine, REG_PC_HI, REG_PC_LO, REG_TABLE_HI, REG_TABLE_LO, REGISTERS, RunState,
-};
+pub use engine::{Engine, REG_PC_HI, REG_PC_LO, REG_TABLE_HI, REG_TABLE_LO, REGISTERS};
 pub use memory::Partitions;
 pub use notify::{Notification, NotificationKind};
 pub use sync::{Action, SyncChange, SyncUnit, Update, Wait};
@@ -81,7 +79,11 @@ pub struct Machine {
 impl Machine {
     /// A machine in its reset state.
     pub fn new(image: &Image, options: MachineOptions) -> Self {
-        let cores = image.cores.iter().map(|c| Core::new(c.clone(), image.generation, options.check)).collect();
+        let cores = image
+            .cores
+            .iter()
+            .map(|c| Core::new(c.clone(), image.generation, options.strict, options.check))
+            .collect();
         let mut machine = Machine {
             generation: image.generation,
             options,

@@ -2,7 +2,7 @@
 //! chapter 02 section 4, chapter 01 section 2).
 
 use super::dram::BufferId;
-use crate::isa::{EngineId, PSUM_PITCH, PARTITIONS};
+use crate::isa::{EngineId, PARTITIONS, PSUM_PITCH};
 
 /// State buffer of core 0.
 pub const SBUF_BASE: u64 = 0x20_0000_0000;
@@ -102,9 +102,11 @@ pub fn route_on_chip(address: u64, cores: usize, sbuf_bytes: u64) -> Option<Targ
         }
         EngineId::ALL.into_iter().find_map(|engine| {
             let base = CSR_BASES[engine.index()];
-            (base..base + CSR_BYTES)
-                .contains(&local)
-                .then(|| Target::Csr { core, engine, offset: (local - base) as u32 })
+            (base..base + CSR_BYTES).contains(&local).then(|| Target::Csr {
+                core,
+                engine,
+                offset: (local - base) as u32,
+            })
         })
     })
 }

@@ -100,7 +100,10 @@ impl Wait {
     pub fn on_event(&self) -> bool {
         matches!(
             self.mode,
-            WaitMode::EVT_SET | WaitMode::EVT_SET_THEN_CLEAR | WaitMode::EVT_CLEAR | WaitMode::EVT_CLEAR_THEN_SET
+            WaitMode::EVT_SET
+                | WaitMode::EVT_SET_THEN_CLEAR
+                | WaitMode::EVT_CLEAR
+                | WaitMode::EVT_CLEAR_THEN_SET
         )
     }
 }

@@ -4,7 +4,6 @@
 #[derive(Clone, Debug)]
 pub struct Written {
     words: Vec<u64>,
-
 }
 
 impl Written {
@@ -32,7 +31,6 @@ impl Written {
             (missing != 0).then(|| word * 64 + missing.trailing_zeros() as usize)
         })
     }
-
 }
 
 /// The 64-bit words that a run touches, each with the mask of its bits.

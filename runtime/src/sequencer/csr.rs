@@ -204,7 +204,8 @@ pub struct Register {
 /// The register at a byte offset; `None` if there is none on this generation.
 pub fn register(offset: u32, generation: Generation) -> Option<Register> {
     let m = moved(generation);
-    let own = [(m.start_ctrl, "nx.start_ctrl"), (m.run_state, "nx.run_state"), (m.halt_ctrl, "nx.instr_halt_ctrl")];
+    let own =
+        [(m.start_ctrl, "nx.start_ctrl"), (m.run_state, "nx.run_state"), (m.halt_ctrl, "nx.instr_halt_ctrl")];
     if let Some((offset, name)) = own.into_iter().find(|(at, _)| *at == offset) {
         return Some(Register { name: name.into(), offset, reset: 0 });
     }

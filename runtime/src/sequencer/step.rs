@@ -1,12 +1,14 @@
-//! One word of one engine.
+//! One word of one engine: the body of both loops (chapter 01 sections 6.1, 6.2 and 6.4).
 
+use super::error::ErrorClass;
+use super::halt::{commit_redirect, enter_pause, enter_run, entering_halt, resume_from_pause, setup_halt};
+use super::log::{LogLine, emit};
+use super::state::{HaltReason, Mode, Phase};
+use super::surprise::{EXT_BREAK, Verdict};
+use super::waits::{apply_updates, resolve_updates, take_waits};
 use crate::interp::{Exec, Fault, FaultKind, Flow, Instruction};
-use crate::isa::field::{UpdateMode, WaitMode};
-use crate::isa::layouts::CTRL_ES;
-use crate::isa::{Decoded, EngineId, Execution, Layout, Word};
-use crate::machine::{
-    Action, Core, Engine, Machine, Notification, NotificationKind, RunState, SyncChange, Update, Wait,
-};
+use crate::isa::{Decoded, EngineId, Execution, Word};
+use crate::machine::{Engine, Machine, Notification, NotificationKind, Stream};
 
 /// What one attempt to run the next word did.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -16,85 +18,173 @@ pub enum Step {
         /// The engine's turn ends behind it.
         ends_turn: bool,
     },
-    /// Its wait does not hold.
+    /// Its wait does not hold, or the fetch gate is shut.
     Blocked,
-    /// The engine has nothing left to run.
+    /// The engine does not run.
     Stopped,
 }
 
-/// Runs the next word of an engine, or finds that it cannot. A fault leaves the machine as it was before
-/// the word, except that the engine is marked faulted.
+/// Runs the next word of an engine, or finds that it cannot. A fault has no effect of the word; the engine
+/// is dead afterwards and the machine can be inspected.
 pub fn step(machine: &mut Machine, core: usize, engine: EngineId) -> Result<Step, Fault> {
-    let state = &mut machine.cores[core].engines[engine.index()];
-    if state.state != RunState::Running {
-        return Ok(Step::Stopped);
+    match iterate(machine, core, engine) {
+        Ok(step) => Ok(step),
+        Err((pc, word, kind)) => Err(fatal(machine, core, engine, pc, word, kind)),
     }
-    let pc = state.pc;
-    let spec = machine.cores[core].spec.clone();
-    let stream = &spec.streams[engine.index()];
-    let slot = pc.wrapping_sub(stream.base) / 64;
-    let result = match fetch(stream, pc) {
-        Ok(Some(instruction)) => execute(machine, core, engine, pc, instruction),
-        Ok(None) => {
-            machine.cores[core].engines[engine.index()].state = RunState::Halted;
-            return Ok(Step::Stopped);
-        }
-        Err(kind) => Err((None, kind)),
-    };
-    result.map_err(|(word, kind)| {
-        machine.cores[core].engines[engine.index()].state = RunState::Faulted;
-        Fault { core, engine, pc, slot, word, kind }
-    })
 }
 
-/// The instruction at `pc`; `None` at the graceful end of a stream (decisions 01-D24, 02-6b).
-fn fetch(stream: &crate::machine::Stream, pc: u64) -> Result<Option<&Instruction>, FaultKind> {
+/// Where, which word, why.
+type Failed = (u64, Option<Word>, FaultKind);
+
+fn iterate(machine: &mut Machine, core: usize, id: EngineId) -> Result<Step, Failed> {
+    let state = &mut machine.cores[core].engines[id.index()];
+    if !state.seq.running && !answer_doorbell(state) {
+        return Ok(Step::Stopped);
+    }
+    let next = state.next_pc();
+    let failed = |kind| (next, None, kind);
+    if !between_words(state, next).map_err(|class| failed(assertion(class)))? {
+        return Ok(if state.seq.running { Step::Blocked } else { Step::Stopped });
+    }
+    if let Some(target) = state.seq.redirect.take() {
+        if state.seq.mode == Mode::Sunda {
+            emit(&LogLine::SundaRedirecting(target));
+        }
+        state.pc = target;
+        commit_redirect(&mut state.seq, target);
+    }
+    let pc = state.pc;
+    let code = state.code.clone();
+    let stream = &machine.cores[core].spec.streams[id.index()];
+    match fetch(stream, &code, pc, state_bounds(machine, core, id)) {
+        Ok(Some(instruction)) => execute(machine, core, id, pc, instruction),
+        Ok(None) => {
+            let seq = &mut machine.cores[core].engines[id.index()].seq;
+            setup_halt(seq, HaltReason::Halt, pc);
+            leave_loop(machine, core, id);
+            Ok(Step::Stopped)
+        }
+        Err(kind) => Err((pc, None, kind)),
+    }
+}
+
+fn state_bounds(machine: &Machine, core: usize, id: EngineId) -> (u64, u64) {
+    machine.cores[core].engines[id.index()].seq.bounds
+}
+
+/// enter_run or the end of the pause service, if the doorbell is set.
+fn answer_doorbell(state: &mut Engine) -> bool {
+    if !state.seq.doorbell() {
+        return false;
+    }
+    match state.seq.phase {
+        Phase::Waiting => match enter_run(&mut state.seq) {
+            Ok(pc) => state.pc = pc,
+            Err(_) => return false,
+        },
+        Phase::Paused => resume_from_pause(&mut state.seq),
+        Phase::Reset | Phase::Dead | Phase::Running => return false,
+    }
+    true
+}
+
+/// What both loops do before a word: the HW-decode loop counts and looks at its gate, then surprises are
+/// tested. `false`: the word may not start. A word that is blocked in its wait has passed already; only an
+/// external stop still reaches it.
+fn between_words(state: &mut Engine, next: u64) -> Result<bool, ErrorClass> {
+    let seq = &mut state.seq;
+    let word = if !seq.checked {
+        if seq.mode == Mode::HwDecode {
+            emit(&LogLine::Loop(seq.iteration));
+            if seq.fetch_gate == 0 {
+                return Ok(false);
+            }
+            seq.iteration = seq.iteration.wrapping_add(1);
+            emit(&LogLine::PcCheckDelta(next));
+        }
+        if seq.alert { seq.surprise_word(next) } else { 0 }
+    } else if seq.alert {
+        seq.surprise_word(next) & EXT_BREAK
+    } else {
+        return Ok(true);
+    };
+    let verdict = if seq.alert { seq.check_surprises(word, next) } else { Verdict::Continue };
+    match verdict {
+        Verdict::Continue => {
+            seq.checked = true;
+            Ok(true)
+        }
+        Verdict::Halt => {
+            seq.checked = false;
+            state.blocked_on = None;
+            entering_halt(&mut state.seq);
+            Ok(false)
+        }
+        Verdict::Fatal(class) => Err(class),
+    }
+}
+
+fn assertion(class: ErrorClass) -> FaultKind {
+    match class {
+        ErrorClass::Assertion { function, file, line } => FaultKind::Assertion { function, file, line },
+        other => FaultKind::Internal(format!("{other:?} is no assertion")),
+    }
+}
+
+/// The instruction at `pc`; `None` at the graceful end of a stream (decisions 01-D24, 02-6a, 02-6b).
+fn fetch<'c>(
+    stream: &Stream,
+    code: &'c [Instruction],
+    pc: u64,
+    (low, high): (u64, u64),
+) -> Result<Option<&'c Instruction>, FaultKind> {
     if pc % 64 != 0 {
         return Err(FaultKind::Fetch { pc, reason: "not a multiple of 64" });
     }
-    let slot = pc.checked_sub(stream.base).map(|bytes| bytes / 64);
-    match slot.and_then(|s| usize::try_from(s).ok()) {
-        Some(slot) if slot < stream.words.len() => Ok(Some(&stream.words[slot])),
-        Some(slot) if slot == stream.words.len() && stream.ends_gracefully => Ok(None),
-        _ => Err(FaultKind::Fetch { pc, reason: "lies in no stream of this engine" }),
+    let slot = pc.checked_sub(stream.base).and_then(|bytes| usize::try_from(bytes / 64).ok());
+    if stream.ends_gracefully && slot == Some(code.len()) {
+        return Ok(None);
     }
+    if pc < low || pc > high {
+        emit(&LogLine::PcInBounds(pc, low, high));
+        return Err(FaultKind::Fetch { pc, reason: "outside the PC bounds" });
+    }
+    let instruction = slot.and_then(|slot| code.get(slot));
+    instruction.map(Some).ok_or(FaultKind::Fetch { pc, reason: "lies in no stream of this engine" })
 }
-
-type Failed = (Option<Word>, FaultKind);
 
 fn execute(
     machine: &mut Machine,
     core: usize,
-    engine: EngineId,
+    id: EngineId,
     pc: u64,
     instruction: &Instruction,
 ) -> Result<Step, Failed> {
-    let failed = |kind| (Some(instruction.word), kind);
+    let failed = |kind| (pc, Some(instruction.word), kind);
     let decoded = instruction.body.as_ref().map_err(|e| failed((*e).into()))?;
+    let opcode = decoded.info.byte;
+    emit(&LogLine::Dispatch(opcode));
+    if !machine.cores[core].engines[id.index()].legal[usize::from(opcode)] {
+        return Err(failed(FaultKind::BadOpcode { opcode, engine: id, generation: machine.generation }));
+    }
     if let Some(refused) = &instruction.refused {
         return Err(failed(FaultKind::clone(refused)));
     }
     let handler = instruction.handler.ok_or_else(|| failed(no_handler(decoded)))?;
-    if !take_waits(machine, core, engine, pc, decoded).map_err(failed)? {
+    if !take_waits(machine, core, id, pc, decoded).map_err(failed)? {
         return Ok(Step::Blocked);
     }
-    let updates = resolve_updates(&machine.cores[core].engines[engine.index()], decoded).map_err(failed)?;
-    log(machine, core, engine, pc, decoded, NotificationKind::Start);
-    let mut exec = Exec { machine, core, engine, pc, ends_turn: false };
+    let updates = resolve_updates(&machine.cores[core].engines[id.index()], decoded).map_err(failed)?;
+    trace(machine, core, id, pc, decoded, NotificationKind::Start);
+    let mut exec = Exec { machine, core, engine: id, pc, ends_turn: false };
     let flow = handler(&mut exec, decoded).map_err(failed)?;
     let mut ends_turn = exec.ends_turn;
-    for update in updates.iter().flatten() {
-        let change = machine.cores[core].sync.apply(update);
-        note_change(machine, core, Some(engine), pc, &change);
-        ends_turn |= wakes_fragile_wait(&machine.cores[core], engine, &change);
-    }
-    log(machine, core, engine, pc, decoded, NotificationKind::End);
-    let state = &mut machine.cores[core].engines[engine.index()];
-    state.retired += u64::from(flow != Flow::Skip);
-    state.first_wait_taken = false;
-    state.pc = if let Flow::Jump(target) = flow { target } else { pc.wrapping_add(64) };
+    ends_turn |= apply_updates(machine, core, id, pc, &updates);
+    trace(machine, core, id, pc, decoded, NotificationKind::End);
+    retire(&mut machine.cores[core].engines[id.index()], opcode, flow);
     if flow == Flow::Halt {
-        state.state = RunState::Halted;
+        stop_at_halt(machine, core, id);
+        ends_turn = true;
     }
     Ok(Step::Done { ends_turn })
 }
@@ -107,118 +197,73 @@ fn no_handler(decoded: &Decoded) -> FaultKind {
     FaultKind::unsupported("opcode", reason)
 }
 
-/// Tests both waits of a word in order and does their side effects; `false`: blocked (decision 02-8.1a).
-fn take_waits(
+/// Moves past a word whose updates are published.
+fn retire(state: &mut Engine, opcode: u8, flow: Flow) {
+    state.retired += u64::from(flow != Flow::Skip);
+    state.first_wait_taken = false;
+    state.seq.checked = false;
+    state.seq.suppressed_at = None;
+    if state.seq.alert {
+        state.seq.count_opcode(opcode);
+    }
+    match flow {
+        Flow::Jump(target) => state.seq.redirect = Some(target),
+        _ => state.pc = state.pc.wrapping_add(64),
+    }
+}
+
+/// HALT pauses while interrupt 0 is pending, else it halts (section 8.1).
+fn stop_at_halt(machine: &mut Machine, core: usize, id: EngineId) {
+    let state = &mut machine.cores[core].engines[id.index()];
+    emit(&LogLine::Halt);
+    emit(&LogLine::InvalidateHints);
+    if state.seq.interrupt_pending(0) {
+        enter_pause(&mut state.seq);
+    } else {
+        let next = state.next_pc();
+        setup_halt(&mut state.seq, HaltReason::Halt, next);
+    }
+    leave_loop(machine, core, id);
+}
+
+/// What follows the inner loop: publishing why it was left.
+fn leave_loop(machine: &mut Machine, core: usize, id: EngineId) {
+    entering_halt(&mut machine.cores[core].engines[id.index()].seq);
+}
+
+/// The fatal path (sections 8.6 and 13.2): record, notification, Setup-Halt(16), dead until reset.
+fn fatal(
     machine: &mut Machine,
     core: usize,
-    engine: EngineId,
+    id: EngineId,
     pc: u64,
-    decoded: &Decoded,
-) -> Result<bool, FaultKind> {
-    let e = &decoded.events;
-    let first = (e.wait_mode, e.wait_idx, e.value);
-    let second = CTRL_ES::of(&decoded.operands)
-        .map(|w| w.events_extended)
-        .map_or((WaitMode::NONE, 0, 0), |x| (x.wait_mode, x.wait_idx, x.wait_value));
-    for (position, (mode, index, value)) in [first, second].into_iter().enumerate() {
-        let Core { sync, engines, .. } = &mut machine.cores[core];
-        let state = &mut engines[engine.index()];
-        if mode == WaitMode::NONE || (position == 0 && state.first_wait_taken) {
-            continue;
-        }
-        let wait = resolve_wait(state, mode, index, value)?;
-        if !sync.holds(&wait) {
-            state.blocked_on = Some(wait);
-            return Ok(false);
-        }
-        state.first_wait_taken = position == 0;
-        if let Some(change) = sync.take(&wait) {
-            note_change(machine, core, Some(engine), pc, &change);
-        }
-    }
-    machine.cores[core].engines[engine.index()].blocked_on = None;
-    Ok(true)
+    word: Option<Word>,
+    kind: FaultKind,
+) -> Fault {
+    let class = ErrorClass::of(&kind, word.map_or(0, |w| w.opcode()));
+    let stream_base = machine.cores[core].spec.streams[id.index()].base;
+    let state = &mut machine.cores[core].engines[id.index()];
+    let record = state.seq.raise(class).record;
+    setup_halt(&mut state.seq, HaltReason::Fatal, pc);
+    entering_halt(&mut state.seq);
+    let (time, hint) = (state.retired * 1000, word.map_or(0, |w| w.0[3] & 0xF));
+    let kind_of_record = NotificationKind::Error { record, fatal: true };
+    let notification = Notification { engine: Some(id), pc, hint, time, kind: kind_of_record };
+    machine.cores[core].notifications.push(notification);
+    Fault { core, engine: id, pc, slot: pc.wrapping_sub(stream_base) / 64, word, kind }
 }
 
-/// Resolves the operand of a wait: immediate, register, or register plus offset (decisions 02-3a, 02-3b).
-pub fn resolve_wait(engine: &Engine, mode: WaitMode, index: u8, value: u32) -> Result<Wait, FaultKind> {
-    let base = WaitMode(mode.0 & 0x0F);
-    Ok(match mode.0 & 0xF0 {
-        0x80 => Wait { mode: base, index, value: event_register(engine, value, value >> 8 == 0)? },
-        0x90 => {
-            let offset = (value as i32 >> 8) as u32;
-            Wait { mode: base, index, value: event_register(engine, value, true)?.wrapping_add(offset) }
-        }
-        _ => Wait { mode, index, value },
-    })
-}
-
-/// Reads the register that an EVENTS value names in its low byte (chapter 03 section 2.3).
-fn event_register(engine: &Engine, value: u32, clean: bool) -> Result<u32, FaultKind> {
-    let number = value as u8;
-    match engine.registers.get(usize::from(number)) {
-        Some(register) if clean => Ok(*register),
-        _ => Err(FaultKind::illegal("semaphore_value", format!("0x{value:x}"), "register 0 to 63, other bytes zero")),
-    }
-}
-
-/// The updates of a word in the order in which they apply: extended block, then EVENTS.
-fn resolve_updates(engine: &Engine, decoded: &Decoded) -> Result<[Option<Update>; 2], FaultKind> {
-    let resolve = |mode: UpdateMode, index: u8, value: u32| -> Result<Option<Update>, FaultKind> {
-        let Some(action) = Action::of(mode) else { return Ok(None) };
-        let value = if mode.0 & 0x80 != 0 { event_register(engine, value, value >> 8 == 0)? } else { value };
-        Ok(Some(Update { action, index, value }))
-    };
-    let e = &decoded.events;
-    let extended = CTRL_ES::of(&decoded.operands).map(|w| w.events_extended).unwrap_or_default();
-    Ok([
-        resolve(extended.update_mode, extended.update_idx, extended.update_value)?,
-        resolve(e.update_mode, e.update_idx, e.value)?,
-    ])
-}
-
-/// Records a semaphore or event change where tracing is on, and the warning for an underflow.
-pub fn note_change(
+fn trace(
     machine: &mut Machine,
     core: usize,
-    engine: Option<EngineId>,
-    pc: u64,
-    change: &SyncChange,
-) {
-    if change.semaphore && change.record == 0xF4 && change.after > change.before && machine.options.strict {
-        machine.warn(format!("core {core}: semaphore {} went below zero", change.index));
-    }
-    if machine.options.trace {
-        let time = engine.map_or(0, |e| machine.cores[core].engines[e.index()].retired * 1000);
-        let kind = NotificationKind::Sync(*change);
-        machine.cores[core].notifications.push(Notification { engine, pc, hint: 0, time, kind });
-    }
-}
-
-/// Whether a change satisfies the wait of another, blocked engine in a way that can become false again.
-pub fn wakes_fragile_wait(core: &Core, engine: EngineId, change: &SyncChange) -> bool {
-    core.engines.iter().any(|other| {
-        other.id != engine
-            && other.blocked_on.is_some_and(|wait| {
-                !wait.is_monotone()
-                    && wait.on_event() != change.semaphore
-                    && wait.index == change.index
-                    && core.sync.holds(&wait)
-            })
-    })
-}
-
-fn log(
-    machine: &mut Machine,
-    core: usize,
-    engine: EngineId,
+    id: EngineId,
     pc: u64,
     decoded: &Decoded,
     kind: NotificationKind,
 ) {
     if machine.options.trace {
-        let time = machine.cores[core].engines[engine.index()].retired * 1000;
+        let time = machine.cores[core].engines[id.index()].retired * 1000;
         let hint = decoded.word.0[3] & 0xF;
-        machine.cores[core].notifications.push(Notification { engine: Some(engine), pc, hint, time, kind });
+        machine.cores[core].notifications.push(Notification { engine: Some(id), pc, hint, time, kind });
     }
 }

@@ -249,7 +249,14 @@ fn fields() -> Vec<Case> {
             "an operator with a known polynomial",
         ),
         error(ACT_C, patch(word(op::COPY, copy()), 41, &[5]), "reserved-byte", (41, "reserved"), "0x05", "0"),
-        error(SP_C, patch(Word::new(op::ALU_OP), 63, &[1]), "reserved-byte", (63, "reserved"), "0x01", "0"),
+        error(
+            SP_C,
+            patch(patch(Word::new(op::ALU_OP), 13, &[8]), 63, &[1]),
+            "reserved-byte",
+            (63, "reserved"),
+            "0x01",
+            "0",
+        ),
         unsupported(
             SP_C,
             patch(Word::new(op::DRAIN), 40, &[2]),
@@ -292,7 +299,7 @@ fn fields() -> Vec<Case> {
         ),
         unsupported(
             SP_C,
-            patch(Word::new(op::MOVE_SHAPE), 14, &[1]),
+            patch(Word::new(op::MOVE_SHAPE), 13, &[1, 1]),
             refused,
             (14, "shape_reg_type"),
             "0x1",

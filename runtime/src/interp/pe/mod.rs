@@ -70,7 +70,11 @@ fn group(field: &'static str, code: u8, active: u8) -> Result<(usize, usize), Fa
     };
     let count = usize::from(active);
     if count == 0 || count > limit {
-        return Err(FaultKind::illegal(field, format!("{count} active"), format!("1 to {limit} for group 0x{code:x}")));
+        return Err(FaultKind::illegal(
+            field,
+            format!("{count} active"),
+            format!("1 to {limit} for group 0x{code:x}"),
+        ));
     }
     Ok((first, count))
 }
@@ -124,7 +128,11 @@ impl Common {
             Dtype::UINT8,
         ];
         if !operand.contains(&f.in_dtype) {
-            return Err(FaultKind::illegal("in_dtype", f.in_dtype.text(), "FP8, bfloat16, fp16, fp32 or uint8"));
+            return Err(FaultKind::illegal(
+                "in_dtype",
+                f.in_dtype.text(),
+                "FP8, bfloat16, fp16, fp32 or uint8",
+            ));
         }
         let (first_row, rows) = group("row_grp", f.row_grp, f.rows)?;
         let (first_col, cols) = group("col_grp", f.col_grp, f.cols)?;
@@ -187,43 +195,38 @@ fn operand(bits: u32, dtype: Dtype, mode: Fp32Mode, zero_point: u8, fp8: Fp8) ->
     }
 }
 
+/// The fields that all layouts of both words have under the same names, and the two that differ.
+macro_rules! fields {
+    ($o:expr, transpose_mode: $transpose_mode:expr, zero_point: $zero_point:expr) => {
+        Fields {
+            src: $o.src,
+            in_dtype: $o.in_dtype,
+            fp32_mode: $o.fp32_mode,
+            transpose_mode: $transpose_mode,
+            perf_opt: $o.perf_opt,
+            zero_point: $zero_point,
+            rows: $o.num_active_rows,
+            cols: $o.num_active_cols,
+            row_grp: $o.row_grp,
+            col_grp: $o.col_grp,
+        }
+    };
+}
+
 /// LDWEIGHTS (chapter 05 section 2.2): the first element read goes to the last column.
 pub fn ldweights(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
     let (fields, tagged) = match &w.operands {
-        Operands::S3_LW_V2(o) => (
-            Fields {
-                src: o.src,
-                in_dtype: o.in_dtype,
-                fp32_mode: o.fp32_mode,
-                transpose_mode: 0,
-                perf_opt: o.perf_opt,
-                zero_point: o.quant_offset[0],
-                rows: o.num_active_rows,
-                cols: o.num_active_cols,
-                row_grp: o.row_grp,
-                col_grp: o.col_grp,
-            },
-            false,
-        ),
+        Operands::S3_LW_V2(o) => (fields!(o, transpose_mode: 0, zero_point: o.quant_offset[0]), false),
         Operands::S3_LW_V3(o) => (
-            Fields {
-                src: o.src,
-                in_dtype: o.in_dtype,
-                fp32_mode: o.fp32_mode,
-                transpose_mode: o.transpose_mode,
-                perf_opt: o.perf_opt,
-                zero_point: o.quant_offset[0],
-                rows: o.num_active_rows,
-                cols: o.num_active_cols,
-                row_grp: o.row_grp,
-                col_grp: o.col_grp,
-            },
+            fields!(o, transpose_mode: o.transpose_mode, zero_point: o.quant_offset[0]),
             o.tag_weight_mode & 1 == 1,
         ),
         _ => return Err(later_generation(x)),
     };
     let c = Common::new(&fields, x.machine.generation)?;
-    if tagged && (c.transpose || c.packing != Packing::Single || !matches!(c.dtype, Dtype::BFLOAT16 | Dtype::FP16)) {
+    if tagged
+        && (c.transpose || c.packing != Packing::Single || !matches!(c.dtype, Dtype::BFLOAT16 | Dtype::FP16))
+    {
         return Err(FaultKind::illegal("tag_weight_mode", 1, "16-bit floats, no transpose, perf_opt 0"));
     }
     // In tag mode the elements are {weight, tag} pairs of 16 bits.
@@ -237,7 +240,9 @@ pub fn ldweights(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
     let mut packed = vec![0; walk.count * walk.size];
     for r in 0..c.tile.rows {
         walk.gather(&mut walk.start(), core.memory(walk.space), r, &mut packed);
-        let bits = |at: usize| packed[at * walk.size..][..walk.size].iter().rev().fold(0, |v, b| v << 8 | u32::from(*b));
+        let bits = |at: usize| {
+            packed[at * walk.size..][..walk.size].iter().rev().fold(0, |v, b| v << 8 | u32::from(*b))
+        };
         for e in 0..c.tile.cols {
             let column = c.tile.first_col + c.tile.cols - 1 - e;
             for j in 0..c.packing.lanes() {
@@ -259,43 +264,24 @@ pub fn ldweights(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
 }
 
 fn later_generation(x: &Exec<'_>) -> FaultKind {
-    FaultKind::unsupported("opcode", format!("matrix words of {} are not implemented yet", x.machine.generation))
+    FaultKind::unsupported(
+        "opcode",
+        format!("matrix words of {} are not implemented yet", x.machine.generation),
+    )
 }
 
 /// MATMUL (chapter 05 section 2.3): out[c][n] = sum over r of W[r][c] x X[r][n], one write or add per cell.
 pub fn matmul(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
     let (fields, dst, out_dtype, flags, zero_region) = match &w.operands {
         Operands::S3D3_MM_V2(o) => (
-            Fields {
-                src: o.src,
-                in_dtype: o.in_dtype,
-                fp32_mode: o.fp32_mode,
-                transpose_mode: 0,
-                perf_opt: o.perf_opt,
-                zero_point: o.quant_offset[0],
-                rows: o.num_active_rows,
-                cols: o.num_active_cols,
-                row_grp: o.row_grp,
-                col_grp: o.col_grp,
-            },
+            fields!(o, transpose_mode: 0, zero_point: o.quant_offset[0]),
             o.dst,
             Dtype::INVALID,
             o.psum_accumulate_flags.0,
             o.psum_zero_region,
         ),
         Operands::S3D3_MM_V3(o) => (
-            Fields {
-                src: o.src,
-                in_dtype: o.in_dtype,
-                fp32_mode: o.fp32_mode,
-                transpose_mode: o.transpose_mode,
-                perf_opt: o.perf_opt,
-                zero_point: 0,
-                rows: o.num_active_rows,
-                cols: o.num_active_cols,
-                row_grp: o.row_grp,
-                col_grp: o.col_grp,
-            },
+            fields!(o, transpose_mode: o.transpose_mode, zero_point: 0),
             o.dst,
             o.out_dtype,
             o.psum_accumulate_flags.0,
@@ -368,7 +354,10 @@ fn check_pair(x: &mut Exec<'_>, c: &Common, begin: bool) -> Result<(), FaultKind
     let (loaded, transposing, lanes) = (pe.dtype, pe.transpose, pe.lanes);
     if loaded != Dtype::INVALID {
         if transposing != c.transpose {
-            return Err(FaultKind::unsupported("transpose_mode", "the flag is set in only one word of the pair"));
+            return Err(FaultKind::unsupported(
+                "transpose_mode",
+                "the flag is set in only one word of the pair",
+            ));
         }
         let fp8 = |d| matches!(d, Dtype::FP8_EXP3 | Dtype::FP8_EXP4 | Dtype::FP8_EXP5);
         if loaded != c.dtype && !(fp8(loaded) && fp8(c.dtype)) {
@@ -376,11 +365,18 @@ fn check_pair(x: &mut Exec<'_>, c: &Common, begin: bool) -> Result<(), FaultKind
             return Err(FaultKind::illegal("in_dtype", c.dtype.text(), expected));
         }
         if lanes != c.packing.lanes() {
-            return Err(FaultKind::illegal("perf_opt", "another packing than the weights", "the same in both words"));
+            return Err(FaultKind::illegal(
+                "perf_opt",
+                "another packing than the weights",
+                "the same in both words",
+            ));
         }
     }
     if c.transpose && !begin {
-        return Err(FaultKind::unsupported("psum_accumulate_flags", "a transposing word without the start flag"));
+        return Err(FaultKind::unsupported(
+            "psum_accumulate_flags",
+            "a transposing word without the start flag",
+        ));
     }
     if c.transpose && c.packing != Packing::Single {
         return Err(FaultKind::unsupported("perf_opt", "a transposing word with two lanes a row"));

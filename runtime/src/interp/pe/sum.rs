@@ -147,7 +147,12 @@ fn add(a: f32, b: f32, how: Arithmetic) -> f32 {
 /// of the product of the operands' units in the last place (eight significant bits each).
 fn cannot_be_tiny(stationary: &Stationary, moving: &Moving) -> bool {
     let lowest = |values: &[f32]| {
-        values.iter().map(|v| (v.to_bits() >> 23 & 0xFF) as i32).filter(|e| *e != 0).min().map_or(0, |e| e - 127 - 7)
+        values
+            .iter()
+            .map(|v| (v.to_bits() >> 23 & 0xFF) as i32)
+            .filter(|e| *e != 0)
+            .min()
+            .map_or(0, |e| e - 127 - 7)
     };
     lowest(&stationary.weights) + lowest(&moving.values) >= -126
 }
@@ -164,7 +169,14 @@ fn fast(stationary: &Stationary, moving: &Moving, out: &mut [f32]) {
         });
         for at in (0..moving.n).step_by(BLOCK) {
             let mut sums = [[0.0; BLOCK]; COLUMNS];
-            block(&weights, &moving.values[at..], moving.stride, stationary.rows, stationary.lanes, &mut sums);
+            block(
+                &weights,
+                &moving.values[at..],
+                moving.stride,
+                stationary.rows,
+                stationary.lanes,
+                &mut sums,
+            );
             let width = BLOCK.min(moving.n - at);
             for k in 0..cols {
                 out[(first + k) * moving.n + at..][..width].copy_from_slice(&sums[k][..width]);
@@ -237,7 +249,13 @@ mod tests {
         (*state >> 33) as u32
     }
 
-    fn operands(lanes: usize, rows: usize, cols: usize, n: usize, make: impl Fn(&mut u64) -> f32) -> (Stationary, Moving) {
+    fn operands(
+        lanes: usize,
+        rows: usize,
+        cols: usize,
+        n: usize,
+        make: impl Fn(&mut u64) -> f32,
+    ) -> (Stationary, Moving) {
         let mut state = 7;
         let mut moving = Moving::new(lanes, rows, n);
         for lane in 0..lanes {
@@ -252,7 +270,9 @@ mod tests {
     #[test]
     fn the_fast_loop_equals_the_definition() {
         let any = |s: &mut u64| f32::from_bits(lcg(s) << 1 ^ lcg(s)) * 1e-20;
-        for (lanes, rows, cols, n) in [(1, 1, 1, 1), (1, 31, 5, 33), (1, 32, 4, 32), (1, 33, 3, 70), (2, 128, 9, 40)] {
+        for (lanes, rows, cols, n) in
+            [(1, 1, 1, 1), (1, 31, 5, 33), (1, 32, 4, 32), (1, 33, 3, 70), (2, 128, 9, 40)]
+        {
             let (stationary, moving) = operands(lanes, rows, cols, n, any);
             let out = product(&stationary, &moving, false);
             for column in 0..cols {

@@ -2,10 +2,12 @@
 
 use super::address::walk_extent;
 use super::{Checker, gates, rules};
-use crate::isa::Dtype;
 use crate::isa::field::{Addr8, BranchCmp, BranchMode, DataSrc};
-use crate::isa::layouts::{CTRL_BR, CTRL_ER, CTRL_MV, CTRL_OM, CTRL_WR, MEM_2D, MODIFY_POOL_CONFIG};
+use crate::isa::layouts::{
+    CTRL_BR, CTRL_ER, CTRL_MS, CTRL_MV, CTRL_OM, CTRL_POLL_SEM, CTRL_WR, MEM_2D, MODIFY_POOL_CONFIG,
+};
 use crate::isa::operand::Addr8Form;
+use crate::isa::{AluOp, Dtype};
 
 /// Words without effect; the payload of MODIFY_POOL_CONFIG is checked (chapter 05 section 6.9).
 pub(super) fn nop(c: &mut Checker<'_>) {
@@ -16,6 +18,39 @@ pub(super) fn nop(c: &mut Checker<'_>) {
 
 /// HALT, DRAIN and NOTIFY have nothing beyond what the generic rules refuse.
 pub(super) fn halt(_: &mut Checker<'_>) {}
+
+/// See [`halt`].
+pub(super) fn flush(_: &mut Checker<'_>) {}
+
+/// Accepted whatever the payload (00 table B).
+pub(super) fn engine_nop(_: &mut Checker<'_>) {}
+
+/// Accepted whatever the payload (00 table B).
+pub(super) fn branch_hint(_: &mut Checker<'_>) {}
+
+pub(super) fn move_shape(c: &mut Checker<'_>) {
+    let Some(o) = c.operands::<CTRL_MS>() else { return };
+    c.value("move_type", o.move_type, o.move_type <= 2, "0..2");
+    c.value("num_move", o.num_move, (1..=4).contains(&o.num_move), "1..4");
+    let moves = usize::from(o.num_move).min(4);
+    for k in (0..moves).filter(|k| o.shape_registers[*k] > 3) {
+        c.report_in(rules::FIELD_VALUE, "shape_registers", k, o.shape_registers[k], "0..3");
+    }
+    for k in (0..4 * moves).filter(|_| o.move_type != 0) {
+        c.register_number("data", k, o.data[k]);
+    }
+}
+
+pub(super) fn poll_sem(c: &mut Checker<'_>) {
+    const FOLDS: [AluOp; 6] =
+        [AluOp::ADD, AluOp::MAX, AluOp::MIN, AluOp::BITWISE_AND, AluOp::BITWISE_OR, AluOp::BITWISE_XOR];
+    let Some(o) = c.operands::<CTRL_POLL_SEM>() else { return };
+    c.value("n_read", o.n_read, (1..=16).contains(&o.n_read), "1..16");
+    c.register_number("result", 0, o.result);
+    if !FOLDS.contains(&o.op) {
+        c.report(rules::ALU_OP, "op", o.op.text(), "ADD, MAX, MIN, AND, OR or XOR");
+    }
+}
 
 /// See [`halt`].
 pub(super) fn drain(_: &mut Checker<'_>) {}

@@ -17,6 +17,7 @@ mod generic;
 mod operands;
 mod pe;
 mod refusals;
+mod register_alu;
 mod rules;
 mod select;
 mod tensor_reduce;

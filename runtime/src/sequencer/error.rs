@@ -1,0 +1,178 @@
+//! Error records of a sequencer (chapter 01 section 13).
+
+use super::log::{LogLine, emit};
+use super::state::Sequencer;
+use crate::interp::FaultKind;
+
+/// Class of an error (chapter 01 section 13.1).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ErrorClass {
+    /// No handler for the opcode.
+    BadOpcode(u8),
+    /// A known opcode with something unsupported.
+    IllegalInstruction(u8),
+    /// Integer division by zero of the register ALU.
+    IntDivZero,
+    /// A flag of the register ALU; execution continues. The code is that of section 13.4.
+    FpError(u8),
+    /// An internal check.
+    Assertion {
+        /// Function.
+        function: &'static str,
+        /// Source file.
+        file: &'static str,
+        /// Line.
+        line: u32,
+    },
+    /// An exception of the control core: its 12-bit type.
+    Trap(u16),
+    /// A signal of the control core. Never raised here; kept so that the class list is complete.
+    Signal(u8),
+}
+
+/// An error with the 32-bit record of section 13.3.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ErrorRecord {
+    /// Class.
+    pub class: ErrorClass,
+    /// code 7:0, block 11:8, extension 23:12, auxiliary 31:24.
+    pub record: u32,
+}
+
+/// Misaligned address or PC (decision 01-D25).
+pub const TRAP_ALIGNMENT: u16 = 2;
+/// Nothing answers at an address (section 14).
+pub const TRAP_EXTERNAL: u16 = 3;
+
+/// The assertion of an engine id without block (decision 01-D22).
+const NO_BLOCK: ErrorClass =
+    ErrorClass::Assertion { function: "get_block_id", file: "error_notifications.cpp", line: 38 };
+/// The assertion of an FP status that is not one flag (section 13.4).
+const NO_FLAG: ErrorClass =
+    ErrorClass::Assertion { function: "fp_error", file: "error_handler.cpp", line: 40 };
+
+impl ErrorClass {
+    /// Fatal, else execution goes on.
+    pub fn is_fatal(&self) -> bool {
+        !matches!(self, ErrorClass::FpError(_))
+    }
+
+    /// The class of a fault that a word raised.
+    pub fn of(kind: &FaultKind, opcode: u8) -> ErrorClass {
+        match kind {
+            FaultKind::BadOpcode { .. } | FaultKind::Decode(crate::isa::DecodeError::Opcode { .. }) => {
+                ErrorClass::BadOpcode(opcode)
+            }
+            FaultKind::IntegerDivision => ErrorClass::IntDivZero,
+            FaultKind::Assertion { function, file, line } => {
+                ErrorClass::Assertion { function, file, line: *line }
+            }
+            FaultKind::Misaligned { .. } => ErrorClass::Trap(TRAP_ALIGNMENT),
+            FaultKind::Fetch { pc, .. } if pc % 64 != 0 => ErrorClass::Trap(TRAP_ALIGNMENT),
+            FaultKind::Memory { .. } | FaultKind::Uninitialised { .. } | FaultKind::Fetch { .. } => {
+                ErrorClass::Trap(TRAP_EXTERNAL)
+            }
+            _ => ErrorClass::IllegalInstruction(opcode),
+        }
+    }
+
+    /// The class of one floating-point flag in C `fenv` order: inexact 1, underflow 2, overflow 4, divide
+    /// by zero 8, invalid 16; the code is the reversed order.
+    pub fn fp_flag(flag: u32) -> ErrorClass {
+        match flag {
+            1 | 2 | 4 | 8 | 16 => ErrorClass::FpError(16 / flag as u8),
+            _ => NO_FLAG,
+        }
+    }
+
+    /// Code, auxiliary byte and extension (decisions 01-D20, 01-D21).
+    fn parts(&self) -> (u32, u32, u32) {
+        match *self {
+            ErrorClass::BadOpcode(opcode) | ErrorClass::IllegalInstruction(opcode) => (0, opcode.into(), 0),
+            ErrorClass::IntDivZero => (2, 0, 0),
+            ErrorClass::FpError(code) => (code.into(), 0, 0),
+            ErrorClass::Assertion { .. } => (0, 0, 0),
+            ErrorClass::Signal(number) => (0x41, number.into(), 0),
+            ErrorClass::Trap(cause) => (0x42, 0, u32::from(cause) & 0xFFF),
+        }
+    }
+
+    /// What the handler logs.
+    pub fn log_line(&self) -> Option<LogLine> {
+        Some(match *self {
+            ErrorClass::BadOpcode(op) => LogLine::BadOpcode(op),
+            ErrorClass::IllegalInstruction(op) => LogLine::IllegalInstruction(op),
+            ErrorClass::IntDivZero => LogLine::IntDivZero,
+            ErrorClass::FpError(code) => LogLine::FpError(code),
+            ErrorClass::Assertion { function, file, line } => LogLine::Assertion(function, file, line),
+            ErrorClass::Trap(_) | ErrorClass::Signal(_) => return None,
+        })
+    }
+}
+
+/// The block of an engine id; `None` fails an assertion (section 13.3).
+fn block_id(engine_id: u32) -> Option<u32> {
+    [Some(2), Some(1), Some(3), None, Some(4), Some(5)].get(engine_id as usize).copied().flatten()
+}
+
+impl ErrorRecord {
+    /// Packs the record of an error on an engine. An engine id without block replaces the error by an
+    /// assertion (section 13.2).
+    pub fn new(class: ErrorClass, engine_id: u32) -> ErrorRecord {
+        if matches!(class, ErrorClass::Assertion { .. }) {
+            return ErrorRecord { class, record: 0 };
+        }
+        let Some(block) = block_id(engine_id) else { return ErrorRecord { class: NO_BLOCK, record: 0 } };
+        let (code, aux, extension) = class.parts();
+        ErrorRecord { class, record: code | block << 8 | extension << 12 | aux << 24 }
+    }
+}
+
+impl Sequencer {
+    /// Logs an error, packs its record and latches it (section 13.2, steps 1 to 3). Stopping is the
+    /// caller's part.
+    pub(crate) fn raise(&mut self, class: ErrorClass) -> ErrorRecord {
+        let error = ErrorRecord::new(class, self.engine_id);
+        if let Some(line) = error.class.log_line() {
+            emit(&line);
+        }
+        self.error_record = error.record;
+        self.last_error = Some(error);
+        emit(&LogLine::Notify);
+        emit(&LogLine::SendingInterrupt);
+        emit(&LogLine::SendingNotification);
+        error
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The worked examples of chapter 01 section 13.3 and trace T9.
+    #[test]
+    fn records_pack_as_printed() {
+        assert_eq!(ErrorRecord::new(ErrorClass::BadOpcode(0x42), 2).record, 0x4200_0300);
+        assert_eq!(ErrorRecord::new(ErrorClass::Trap(0x011), 1).record, 0x0001_1142);
+        assert_eq!(ErrorRecord::new(ErrorClass::IntDivZero, 2).record, 0x0000_0302);
+    }
+
+    #[test]
+    fn engine_ids_without_block_turn_any_error_into_an_assertion() {
+        for id in [3, 6, 100] {
+            assert_eq!(
+                ErrorRecord::new(ErrorClass::IntDivZero, id),
+                ErrorRecord { class: NO_BLOCK, record: 0 }
+            );
+        }
+    }
+
+    #[test]
+    fn fp_codes_are_the_reversed_flags() {
+        let codes: Vec<_> = [1, 2, 4, 8, 16].map(ErrorClass::fp_flag).to_vec();
+        assert_eq!(codes, [16, 8, 4, 2, 1].map(ErrorClass::FpError));
+        for flags in [0, 3, 5, 17, 32] {
+            assert_eq!(ErrorClass::fp_flag(flags), NO_FLAG);
+        }
+    }
+}

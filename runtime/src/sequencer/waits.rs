@@ -1,0 +1,156 @@
+//! Waits before a word and updates behind it (chapter 02 section 3).
+
+use crate::interp::FaultKind;
+use crate::isa::field::{UpdateMode, WaitMode};
+use crate::isa::layouts::CTRL_ES;
+use crate::isa::{Decoded, EngineId, Layout, WORD_BYTES};
+use crate::machine::{
+    Action, Core, Engine, Machine, Notification, NotificationKind, SyncChange, Update, Wait,
+};
+
+/// The waits of a word in the order in which they are tested (decision 02-8.1a).
+fn waits_of(decoded: &Decoded) -> [(WaitMode, u8, u32); 2] {
+    let e = &decoded.events;
+    let second = CTRL_ES::of(&decoded.operands)
+        .map(|w| w.events_extended)
+        .map_or((WaitMode::NONE, 0, 0), |x| (x.wait_mode, x.wait_idx, x.wait_value));
+    [(e.wait_mode, e.wait_idx, e.value), second]
+}
+
+/// Whether an active engine would run its next word, or fault on it, rather than wait. Changes nothing.
+pub(super) fn would_run(core: &Core, engine: EngineId) -> bool {
+    let state = &core.engines[engine.index()];
+    let bytes = state.next_pc().wrapping_sub(core.spec.streams[engine.index()].base);
+    let word = state.code.get((bytes / WORD_BYTES as u64) as usize);
+    let Some(Ok(decoded)) = word.map(|instruction| &instruction.body) else { return state.is_active() };
+    // The second wait sees what the first one changes.
+    let mut sync = core.sync.clone();
+    let holds = |(position, (mode, index, value))| {
+        if mode == WaitMode::NONE || (position == 0 && state.first_wait_taken) {
+            return true;
+        }
+        let Ok(wait) = resolve_wait(state, mode, index, value) else { return true };
+        let holds = sync.holds(&wait);
+        if holds {
+            sync.take(&wait);
+        }
+        holds
+    };
+    state.is_active() && waits_of(decoded).into_iter().enumerate().all(holds)
+}
+
+/// Tests both waits of a word in order and does their side effects; `false`: blocked.
+pub(super) fn take_waits(
+    machine: &mut Machine,
+    core: usize,
+    engine: EngineId,
+    pc: u64,
+    decoded: &Decoded,
+) -> Result<bool, FaultKind> {
+    for (position, (mode, index, value)) in waits_of(decoded).into_iter().enumerate() {
+        let Core { sync, engines, .. } = &mut machine.cores[core];
+        let state = &mut engines[engine.index()];
+        if mode == WaitMode::NONE || (position == 0 && state.first_wait_taken) {
+            continue;
+        }
+        let wait = resolve_wait(state, mode, index, value)?;
+        if !sync.holds(&wait) {
+            state.blocked_on = Some(wait);
+            return Ok(false);
+        }
+        state.first_wait_taken = position == 0;
+        if let Some(change) = sync.take(&wait) {
+            note_change(machine, core, Some(engine), pc, &change);
+        }
+    }
+    machine.cores[core].engines[engine.index()].blocked_on = None;
+    Ok(true)
+}
+
+/// Resolves the operand of a wait: immediate, register, or register plus offset (decisions 02-3a, 02-3b).
+pub fn resolve_wait(engine: &Engine, mode: WaitMode, index: u8, value: u32) -> Result<Wait, FaultKind> {
+    let base = WaitMode(mode.0 & 0x0F);
+    Ok(match mode.0 & 0xF0 {
+        0x80 => Wait { mode: base, index, value: event_register(engine, value, value >> 8 == 0)? },
+        0x90 => {
+            let offset = (value as i32 >> 8) as u32;
+            Wait { mode: base, index, value: event_register(engine, value, true)?.wrapping_add(offset) }
+        }
+        _ => Wait { mode, index, value },
+    })
+}
+
+/// Reads the register that an EVENTS value names in its low byte (chapter 03 section 2.3).
+fn event_register(engine: &Engine, value: u32, clean: bool) -> Result<u32, FaultKind> {
+    match engine.registers.get(usize::from(value as u8)) {
+        Some(register) if clean => Ok(*register),
+        _ => {
+            let found = format!("0x{value:x}");
+            Err(FaultKind::illegal("semaphore_value", found, "register 0 to 63, other bytes zero"))
+        }
+    }
+}
+
+/// The updates of a word in the order in which they apply: extended block, then EVENTS.
+pub(super) fn resolve_updates(engine: &Engine, decoded: &Decoded) -> Result<[Option<Update>; 2], FaultKind> {
+    let resolve = |mode: UpdateMode, index: u8, value: u32| -> Result<Option<Update>, FaultKind> {
+        let Some(action) = Action::of(mode) else { return Ok(None) };
+        let value = if mode.0 & 0x80 != 0 { event_register(engine, value, value >> 8 == 0)? } else { value };
+        Ok(Some(Update { action, index, value }))
+    };
+    let e = &decoded.events;
+    let extended = CTRL_ES::of(&decoded.operands).map(|w| w.events_extended).unwrap_or_default();
+    Ok([
+        resolve(extended.update_mode, extended.update_idx, extended.update_value)?,
+        resolve(e.update_mode, e.update_idx, e.value)?,
+    ])
+}
+
+/// Applies updates in order; tells whether one ends the turn.
+pub(super) fn apply_updates(
+    machine: &mut Machine,
+    core: usize,
+    engine: EngineId,
+    pc: u64,
+    updates: &[Option<Update>; 2],
+) -> bool {
+    let mut ends_turn = false;
+    for update in updates.iter().flatten() {
+        let change = machine.cores[core].sync.apply(update);
+        note_change(machine, core, Some(engine), pc, &change);
+        ends_turn |= wakes_fragile_wait(&machine.cores[core], engine, &change);
+    }
+    ends_turn
+}
+
+/// Records a semaphore or event change where tracing is on, and the warning for an underflow.
+pub fn note_change(
+    machine: &mut Machine,
+    core: usize,
+    engine: Option<EngineId>,
+    pc: u64,
+    change: &SyncChange,
+) {
+    if change.semaphore && change.record == 0xF4 && change.after > change.before && machine.options.strict {
+        machine.warn(format!("core {core}: semaphore {} went below zero", change.index));
+    }
+    if machine.options.trace {
+        let time = engine.map_or(0, |e| machine.cores[core].engines[e.index()].retired * 1000);
+        let kind = NotificationKind::Sync(*change);
+        machine.cores[core].notifications.push(Notification { engine, pc, hint: 0, time, kind });
+    }
+}
+
+/// Whether a change satisfies the wait of another, blocked engine in a way that can become false again
+/// (design section 3 rule 8).
+pub fn wakes_fragile_wait(core: &Core, engine: EngineId, change: &SyncChange) -> bool {
+    core.engines.iter().any(|other| {
+        other.id != engine
+            && other.blocked_on.is_some_and(|wait| {
+                !wait.is_monotone()
+                    && wait.on_event() != change.semaphore
+                    && wait.index == change.index
+                    && core.sync.holds(&wait)
+            })
+    })
+}
