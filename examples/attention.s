@@ -40,37 +40,26 @@ psum turned   fp32[2, 512]      ; one bank for each of two transposes in flight
 psum scores   fp32[T, 512]
 psum outcome  fp32[T, 512]
 
-; Transposes a tile of 128 columns into a bank: weights times identity, all 32 bits in one pair.
-macro transpose(tile, bank) {
-    PE LDWEIGHTS fp32_mode=LOW transpose_mode=ENABLED src=tile[::-1] 128*128
-    PE MATMUL acc_flags=3 fp32_mode=LOW_HIGH src=identity dst=bank[0:128] 128*128 +transpose_mode=1
-}
-
 POOL load_eye: DMA eye -> identity
 repeat t in 0..T {
-    SP   load_q[t]: DMA q[128*t : 128*t + 128] -> rows[t]
-    SP   load_k[t]: DMA k[128*t : 128*t + 128] -> rows[T + t]
-    POOL load_v[t]: DMA v[128*t : 128*t + 128] -> tv[t]
+    SP   load[t]:     DMA q[128*t :+ 128] -> rows[t]
+    SP   load[T + t]: DMA k[128*t :+ 128] -> rows[T + t]
+    POOL load_v[t]: DMA v[128*t :+ 128] -> tv[t]
 }
 
-; Tile i of q and k, transposed through bank i % 2.
+; Tile i of q and k, transposed through bank i % 2: weights times identity pass all 32 bits in one pair.
 PE EVENT_SEMAPHORE after load_eye
 repeat i in 0..2*T {
-    let bank = i % 2
-    if i < T {
-        PE EVENT_SEMAPHORE after load_q[i], turn[i - 2]?
-    } else {
-        PE EVENT_SEMAPHORE after load_k[i - T], turn[i - 2]?
-    }
-    PE          LDWEIGHTS fp32_mode=LOW transpose_mode=ENABLED src=rows[i][::-1] 128*128
-    PE flip[i]: MATMUL acc_flags=3 fp32_mode=LOW_HIGH src=identity dst=turned[bank, 0:128] 128*128 +transpose_mode=1
-    DVE turn[i]: COPY src=turned[bank, 0:128] dst=columns[i / T, 128*(i % T) : 128*(i % T) + 128] channels=128 \
-                    after flip[i]
+    let bank  = turned[i % 2, 0:128]
+    let first = 128*(i % T)
+    PE           LDWEIGHTS fp32_mode=LOW transpose_mode=ENABLED src=rows[i][::-1] 128*128   after load[i], turn[i - 2]?
+    PE flip[i]:  MATMUL acc_flags=3 fp32_mode=LOW_HIGH src=identity dst=bank 128*128 +transpose_mode=1
+    DVE turn[i]: COPY src=bank dst=columns[i / T, first :+ 128] channels=128   after flip[i]
 }
 
 ACT ACT_TABLE_LOAD table_sel=0
 repeat t in 0..T {
-    let queries = columns[0, 128*t : 128*t + 128]
+    let queries = columns[0, 128*t :+ 128]
     PE           LDWEIGHTS fp32_mode=LOW transpose_mode=DISABLED src=queries[::-1] 128*128   after turn
     PE           MATMUL acc_flags=1 fp32_mode=LOW_HIGH src=columns[1] dst=scores[t, 0:S] 128*128
     PE           LDWEIGHTS fp32_mode=HIGH transpose_mode=DISABLED src=queries[::-1] 128*128
@@ -80,7 +69,7 @@ repeat t in 0..T {
     DVE bias[t]: TENSOR_SCALAR ops=MULTIPLY,BYPASS imm={1/sqrt(D)},0 imm_src=INSTRUCTION,INSTRUCTION \
                     src=most[t, 0] dst=most[t, 1] channels=128   after max[t]
     ACT exp[t]:  ACTIVATE EXP bias_ptr=most[t, 1] src=scores[t, 0:S] dst=p[t] channels=128 scale={1/sqrt(D)} \
-                    accumulator_cmd=IDLE   after bias[t], score[t]
+                    accumulator_cmd=IDLE   after bias[t]
     DVE sum[t]:  TENSOR_REDUCE op=ADD dim=X src=p[t] dst=sum[t, 0] channels=128   after exp[t]
     DVE inv[t]:  RECIPROCAL src=sum[t, 0] dst=sum[t, 1] channels=128   after sum[t]
 }
@@ -89,10 +78,11 @@ repeat t in 0..T {
     repeat j in 0..T {
         ; Transposes go on through the two banks: number n of them all.
         let n = T*t + j
-        PE EVENT_SEMAPHORE after exp[t], turn[2*T - 2 + n]?, tip[n - 2]?
-        PE          LDWEIGHTS fp32_mode=LOW transpose_mode=ENABLED src=p[t, 128*j : 128*j + 128][::-1] 128*128
-        PE spin[n]: MATMUL acc_flags=3 fp32_mode=LOW_HIGH src=identity dst=turned[n % 2, 0:128] 128*128 +transpose_mode=1
-        ACT tip[n]: COPY src=turned[n % 2, 0:128] dst=pt[t, j] channels=128   after spin[n]
+        let bank = turned[n % 2, 0:128]
+        PE          LDWEIGHTS fp32_mode=LOW transpose_mode=ENABLED src=p[t, 128*j :+ 128][::-1] 128*128 \
+                        after exp[t], tip[n - 2]?
+        PE spin[n]: MATMUL acc_flags=3 fp32_mode=LOW_HIGH src=identity dst=bank 128*128 +transpose_mode=1
+        ACT tip[n]: COPY src=bank dst=pt[t, j] channels=128   after spin[n]
     }
     repeat j in 0..T {
         PE LDWEIGHTS fp32_mode=LOW transpose_mode=DISABLED src=pt[t, j][::-1] 128*128   after tip[T*t + j]
@@ -102,6 +92,6 @@ repeat t in 0..T {
     }
     DVE scale[t]: TENSOR_SCALAR ops=MULTIPLY,BYPASS imm=sum[t, 1],0 imm_src=PTR,INSTRUCTION \
                     src=outcome[t, 0:D] dst=result[t] channels=128   after mix[t, T - 1], inv[t]
-    SP  store[t]: DMA result[t] -> out[128*t : 128*t + 128]   after scale[t]
+    SP  store[t]: DMA result[t] -> out[128*t :+ 128]   after scale[t]
 }
 SP NOP after store

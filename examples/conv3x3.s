@@ -47,7 +47,7 @@ repeat t in 0..9 {
     let i = t / 3
     let j = t % 3
     PE        LDWEIGHTS transpose_mode=DISABLED src=taps[t, ::-1] 128*128   after turn[t]
-    PE mm[t]: MATMUL acc_flags={(t == 0) + 2*(t == 8)} src=image[i : i + h, j : j + w] dst=acc 128*128   after load_x
+    PE mm[t]: MATMUL acc_flags={(t == 0) + 2*(t == 8)} src=image[i :+ h, j :+ w] dst=acc 128*128   after load_x
 }
 DVE add:   TENSOR_TENSOR op=ADD src0=acc src1=tb[0, *h, *w] dst=ty channels=128   after mm[8], load_bias
 SP  store: DMA ty -> y   after add

@@ -23,16 +23,16 @@ sbuf tc  bfloat16[M, N]
 psum acc fp32[M, N]
 
 repeat k in 0..K {
-    SP  load_a[k]: DMA at[128*k : 128*k + 128] -> ta[k]
-    ACT load_b[k]: DMA b[128*k : 128*k + 128] -> tb[k]
+    SP  load_a[k]: DMA at[128*k :+ 128] -> ta[k]
+    ACT load_b[k]: DMA b[128*k :+ 128] -> tb[k]
 }
 repeat m in 0..M {
     repeat k in 0..K {
         ; The first weight goes to the last column of the array, so weights are read backwards.
-        PE          LDWEIGHTS transpose_mode=DISABLED src=ta[k, 128*m : 128*m + 128][::-1] 128*128   after load_a[k]
+        PE          LDWEIGHTS transpose_mode=DISABLED src=ta[k, 128*m :+ 128][::-1] 128*128   after load_a[k]
         PE mm[m,k]: MATMUL acc_flags={(k == 0) + 2*(k == K - 1)} src=tb[k] dst=acc[m] 128*128   after load_b[k]
     }
     DVE cast[m]:  CAST src=acc[m] dst=tc[m] channels=128   after mm[m, K - 1]
-    SP  store[m]: DMA tc[m] -> c[128*m : 128*m + 128]   after cast[m]
+    SP  store[m]: DMA tc[m] -> c[128*m :+ 128]   after cast[m]
 }
 SP NOP after store

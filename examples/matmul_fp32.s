@@ -27,8 +27,8 @@ macro pair(k, first, last) {
 }
 
 repeat k in 0..K {
-    SP load_a[k]: DMA at[128*k : 128*k + 128] -> ta[k]
-    SP load_b[k]: DMA b[128*k : 128*k + 128] -> tb[k]
+    SP load_a[k]: DMA at[128*k :+ 128] -> ta[k]
+    SP load_b[k]: DMA b[128*k :+ 128] -> tb[k]
     pair(k, k == 0, k == K - 1)
 }
 ACT copy:  COPY src=acc dst=tc channels=128   after mm[K - 1]

@@ -25,7 +25,7 @@ sbuf inv fp32[T]
 
 ACT ACT_TABLE_LOAD table_sel=0
 repeat t in 0..T {
-    SP load[t]: DMA x[128*t : 128*t + 128] -> tx[t]
+    SP load[t]: DMA x[128*t :+ 128] -> tx[t]
 }
 repeat t in 0..T {
     DVE max[t]:   TENSOR_REDUCE op=MAX dim=X negated=1 src=tx[t] dst=max[t] channels=128   after load[t]
@@ -35,6 +35,6 @@ repeat t in 0..T {
     DVE inv[t]:   RECIPROCAL src=sum[t] dst=inv[t] channels=128   after sum[t]
     DVE scale[t]: TENSOR_SCALAR ops=MULTIPLY,BYPASS imm=inv[t],0 imm_src=PTR,INSTRUCTION \
                       src=ty[t] dst=ty[t] channels=128   after inv[t]
-    SP  store[t]: DMA ty[t] -> y[128*t : 128*t + 128]   after scale[t]
+    SP  store[t]: DMA ty[t] -> y[128*t :+ 128]   after scale[t]
 }
 SP NOP after store

@@ -22,13 +22,13 @@ macro product(first) {
     psum acc fp32[half]
 
     repeat k in 0..K {
-        SP load_x[k]: DMA xt[128*k : 128*k + 128] -> tx[k]
-        SP load_y[k]: DMA y[128*k : 128*k + 128, first : first + half] -> ty[k]
+        SP load_x[k]: DMA xt[128*k :+ 128] -> tx[k]
+        SP load_y[k]: DMA y[128*k :+ 128, first :+ half] -> ty[k]
         PE            LDWEIGHTS transpose_mode=DISABLED src=tx[k][::-1] 128*128   after load_x[k]
         PE mm[k]:     MATMUL acc_flags={(k == 0) + 2*(k == K - 1)} src=ty[k] dst=acc 128*128   after load_y[k]
     }
     ACT cast:  CAST src=acc dst=tz channels=128   after mm[K - 1]
-    SP  store: DMA tz -> z[:, first : first + half]   after cast
+    SP  store: DMA tz -> z[:, first :+ half]   after cast
     SP         NOP   after store
 }
 

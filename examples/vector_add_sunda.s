@@ -15,10 +15,10 @@ sbuf tb fp32[2, 32]
 queue qSPIO0 in SP semaphores 8..24 {
     repeat i in 0..2 {
         block 2*i {
-            copy a[:, 32*i : 32*i + 32] -> ta[i]
+            copy a[:, 32*i :+ 32] -> ta[i]
         }
         block 2*i + 1 {
-            ; The same as `copy b[:, 32*i : 32*i + 32] -> tb[i]`: byte steps and counts, innermost first.
+            ; The same as `copy b[:, 32*i :+ 32] -> tb[i]`: byte steps and counts, innermost first.
             copy fp32@b+(128*i)[1, 256][128, 128] -> fp32@SB+(tb[i])[1, 0x40000][128, 128]
         }
     }
@@ -26,7 +26,7 @@ queue qSPIO0 in SP semaphores 8..24 {
 queue qPoolIO0 in POOL semaphores 24..40 {
     repeat i in 0..2 {
         block i {
-            copy ta[i] -> out[:, 32*i : 32*i + 32]
+            copy ta[i] -> out[:, 32*i :+ 32]
         }
     }
 }

@@ -41,7 +41,11 @@ fn program(name: &str) -> Program {
         std::fs::write(&committed, &bytes).unwrap();
     }
     let found = std::fs::read(&committed).unwrap();
-    assert!(found == bytes, "{} is not what its source assembles to; SEQJIT_BLESS=1 writes it", committed.display());
+    assert!(
+        found == bytes,
+        "{} is not what its source assembles to; SEQJIT_BLESS=1 writes it",
+        committed.display()
+    );
     assert!(bytes.len() < 100 << 10, "{name} has {} bytes", bytes.len());
     Program::from_bytes(&found, &ReadOptions::default()).unwrap()
 }
@@ -55,7 +59,8 @@ fn run(name: &str, inputs: &[(&str, Tensor)], output: &str) -> Tensor {
         let mut options = Options::default();
         options.check = true;
         options.schedule = schedule;
-        let mut session = Session::new(&Engine::new(), &program, options).unwrap_or_else(|e| panic!("{name}: {e}"));
+        let mut session =
+            Session::new(&Engine::new(), &program, options).unwrap_or_else(|e| panic!("{name}: {e}"));
         for (name, tensor) in inputs {
             session.set_input(name, tensor).unwrap();
         }
@@ -85,7 +90,8 @@ fn assert_rounded(name: &str, found: &Tensor, exact: &[f64]) {
 
 /// `a + b` rounded once is exact.
 fn vector_add(name: &str) {
-    let inputs = [("a", normal(1, Dtype::FP32, &[128, 64], 1.0)), ("b", normal(2, Dtype::FP32, &[128, 64], 1.0))];
+    let inputs =
+        [("a", normal(1, Dtype::FP32, &[128, 64], 1.0)), ("b", normal(2, Dtype::FP32, &[128, 64], 1.0))];
     let found = run(name, &inputs, "out");
     let (a, b) = (to_f64(&inputs[0].1), to_f64(&inputs[1].1));
     let sums: Vec<f64> = a.iter().zip(&b).map(|(a, b)| a + b).collect();
@@ -143,7 +149,8 @@ fn softmax() {
 
 #[test]
 fn rmsnorm() {
-    let inputs = [("x", normal(8, Dtype::FP32, &[128, 256], 3.0)), ("g", normal(9, Dtype::FP32, &[256], 1.0))];
+    let inputs =
+        [("x", normal(8, Dtype::FP32, &[128, 256], 3.0)), ("g", normal(9, Dtype::FP32, &[256], 1.0))];
     let (x, g) = (to_f64(&inputs[0].1), to_f64(&inputs[1].1));
     let row = |row: &[f64]| {
         let mean = row.iter().map(|x| x * x).sum::<f64>() / 256.0;

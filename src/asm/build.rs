@@ -122,7 +122,8 @@ impl CoreBuild {
         };
         let start = *next;
         let behind = start.checked_add(bytes)?;
-        *next = behind.div_euclid(alignment) * alignment + if behind % alignment == 0 { 0 } else { alignment };
+        *next =
+            behind.div_euclid(alignment) * alignment + if behind % alignment == 0 { 0 } else { alignment };
         (behind <= end).then_some(start)
     }
 

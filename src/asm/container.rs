@@ -44,6 +44,9 @@ pub(super) fn parts(text: &str, directory: &Path) -> Result<Parts> {
             let expected = "`program NAME for GENERATION`";
             return Err(at(Position { line: 1, column: 1 }, "no program statement", expected));
         };
+        if assembler.outputs.is_empty() {
+            return Err(at(header.position, "a program without `output`", "at least one"));
+        }
         let parts = parts.get_or_insert_with(|| {
             let mut builder = NeffBuilder::new(header.name, Some(header.generation));
             builder.inputs = assembler.inputs;

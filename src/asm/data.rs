@@ -35,7 +35,8 @@ pub(super) fn contents(
     for element in 0..elements {
         let value = generate(element);
         if !encode.append(&value, &mut bytes) {
-            let expected = format!("numbers that {} can hold, not {value:?}", dtype.text());
+            let value = as_f64(&value).unwrap_or(f64::NAN);
+            let expected = format!("numbers that {} can hold, not {value}", dtype.text());
             return Err(start.error(expected));
         }
     }
@@ -143,7 +144,8 @@ impl Encoder {
             };
             return Some(Encoder::Int { bytes: dtype.bytes(), min, max });
         }
-        (dtype.is_float() && dtype.bytes() > 0 && num::converts_from_f32(dtype)).then_some(Encoder::Float(dtype))
+        (dtype.is_float() && dtype.bytes() > 0 && num::converts_from_f32(dtype))
+            .then_some(Encoder::Float(dtype))
     }
 
     /// `false` if the value does not fit.

@@ -117,7 +117,11 @@ impl<'s> Assembler<'s> {
         let kind = if is_input { VariableKind::Input } else { VariableKind::Output };
         self.variable(name, &start, kind, &array)?;
         let tensor = HostTensor { name: name.to_owned(), shape: array.shape(), dtype: array.dtype };
-        if is_input { self.inputs.push(tensor) } else { self.outputs.push(tensor) }
+        if is_input {
+            self.inputs.push(tensor)
+        } else {
+            self.outputs.push(tensor)
+        }
         Ok(())
     }
 
@@ -219,7 +223,8 @@ impl<'s> Assembler<'s> {
         if offset % array.dtype.bytes() as i64 != 0 {
             return Err(start.error(format!("an address that is a multiple of {}", array.dtype.bytes())));
         }
-        let view = array.view(memory, i64::from(base) + offset).ok_or_else(|| start.error("a smaller tile"))?;
+        let view =
+            array.view(memory, i64::from(base) + offset).ok_or_else(|| start.error("a smaller tile"))?;
         self.define(name, &start, view)
     }
 
@@ -257,7 +262,9 @@ impl<'s> Assembler<'s> {
         }
         c.expect(")")?;
         let set = tables::generate(name, &ids);
-        self.core.sets.push(set.map_err(|error| start.error(format!("functions that fit a table set: {error}")))?);
+        self.core
+            .sets
+            .push(set.map_err(|error| start.error(format!("functions that fit a table set: {error}")))?);
         Ok(())
     }
 
@@ -276,7 +283,8 @@ impl<'s> Assembler<'s> {
         let owner = owner.ok_or_else(|| place.error("the engine that starts its transfers"))?;
         let mut queue = Queue::new(name, owner, kind);
         let taken = |q: &QueueBuild| {
-            q.queue.name == name || (kind == QueueKind::Dynamic && q.queue.kind == kind && q.queue.owner == owner)
+            q.queue.name == name
+                || (kind == QueueKind::Dynamic && q.queue.kind == kind && q.queue.owner == owner)
         };
         if self.core.queues.iter().any(taken) {
             return Err(start.error("a name that is new, and one dynamic queue for an engine"));

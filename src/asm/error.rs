@@ -37,7 +37,7 @@ pub enum AsmError {
         /// Name of the text, as given.
         file: String,
         /// What is wrong.
-        source: NeffError,
+        source: Box<NeffError>,
     },
 }
 
@@ -65,7 +65,11 @@ impl fmt::Display for SourceError {
 pub(super) type Result<T> = std::result::Result<T, Box<SourceError>>;
 
 /// An error at a place that is known already.
-pub(super) fn at(position: Position, seen: impl fmt::Display, expected: impl fmt::Display) -> Box<SourceError> {
+pub(super) fn at(
+    position: Position,
+    seen: impl fmt::Display,
+    expected: impl fmt::Display,
+) -> Box<SourceError> {
     let (seen, expected) = (seen.to_string(), expected.to_string());
     Box::new(SourceError { position, seen, expected, context: Vec::new() })
 }

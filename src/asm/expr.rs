@@ -5,7 +5,7 @@ use super::scan::{Cursor, word_length};
 use super::value::{Scope, Value};
 use super::view::{Dim, View};
 
-/// Parentheses and signs inside each other, so that reading them cannot use up the stack.
+/// Brackets and signs inside each other, so that reading them cannot use up the stack.
 const MAX_DEPTH: usize = 64;
 
 /// Elements that a view may walk over; far more than any memory has, far less than overflows.
@@ -32,21 +32,12 @@ pub(super) fn atom(c: &mut Cursor, scope: &Scope) -> Result<Value> {
 
 /// An integer; a tile counts as the address of its first element.
 pub(super) fn integer(c: &mut Cursor, scope: &Scope) -> Result<i64> {
-    c.skip_blanks();
-    let start = *c;
-    let value = expression(c, scope)?;
-    whole(&value).ok_or_else(|| start.error(format!("an integer, not {}", value.kind())))
+    Reader { c, scope, depth: 0 }.integer()
 }
 
 /// An integer between two bounds.
 pub(super) fn integer_in(c: &mut Cursor, scope: &Scope, min: i64, max: i64) -> Result<i64> {
-    c.skip_blanks();
-    let start = *c;
-    let value = integer(c, scope)?;
-    match (min..=max).contains(&value) {
-        true => Ok(value),
-        false => Err(start.error(format!("a number from {min} to {max}, not {value}"))),
-    }
+    Reader { c, scope, depth: 0 }.integer_in(min, max)
 }
 
 /// A tile, a variable, or a part of one.
@@ -76,12 +67,29 @@ struct Reader<'r, 'l> {
 impl Reader<'_, '_> {
     fn deeper<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         if self.depth == MAX_DEPTH {
-            return Err(self.c.error(format!("at most {MAX_DEPTH} parentheses and signs in each other")));
+            return Err(self.c.error(format!("at most {MAX_DEPTH} brackets and signs in each other")));
         }
         self.depth += 1;
         let result = read(self);
         self.depth -= 1;
         result
+    }
+
+    fn integer(&mut self) -> Result<i64> {
+        self.c.skip_blanks();
+        let start = *self.c;
+        let value = self.level(0)?;
+        whole(&value).ok_or_else(|| start.error(format!("an integer, not {}", value.kind())))
+    }
+
+    fn integer_in(&mut self, min: i64, max: i64) -> Result<i64> {
+        self.c.skip_blanks();
+        let start = *self.c;
+        let value = self.integer()?;
+        match (min..=max).contains(&value) {
+            true => Ok(value),
+            false => Err(start.error(format!("a number from {min} to {max}, not {value}"))),
+        }
     }
 
     fn level(&mut self, level: usize) -> Result<Value> {
@@ -116,7 +124,7 @@ impl Reader<'_, '_> {
             let Value::View(view) = value else {
                 return Err(start.error(format!("no index: in front of it stands {}", value.kind())));
             };
-            value = Value::View(self.indexed(&view)?);
+            value = Value::View(self.deeper(|r| r.indexed(&view))?);
         }
         Ok(value)
     }
@@ -155,7 +163,7 @@ impl Reader<'_, '_> {
         let mut left = view.dims.iter();
         loop {
             if self.c.eat("*") {
-                let count = integer_in(self.c, self.scope, 1, 1 << 16)?;
+                let count = self.integer_in(1, 1 << 16)?;
                 out.dims.push(Dim { count, step: 0 });
             } else {
                 let start = *self.c;
@@ -177,12 +185,12 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// `i`, or `start:stop:step` with any part missing.
+    /// `i`, `start:stop:step` with any part missing, or `start:+length`.
     fn index(&mut self, dim: &Dim, out: &mut View) -> Result<()> {
         self.c.skip_blanks();
         let place = *self.c;
         let count = dim.count;
-        let start = if place.rest().starts_with(':') { None } else { Some(integer(self.c, self.scope)?) };
+        let start = if place.rest().starts_with(':') { None } else { Some(self.integer()?) };
         if !self.c.eat(":") {
             let at = start.unwrap_or(0);
             if !(0..count).contains(&at) {
@@ -191,8 +199,14 @@ impl Reader<'_, '_> {
             out.offset += at * dim.step;
             return Ok(());
         }
-        let stop = if self.at_part() { Some(integer(self.c, self.scope)?) } else { None };
-        let step = if self.c.eat(":") { integer_in(self.c, self.scope, -count, count)? } else { 1 };
+        let stop = if self.c.eat("+") {
+            Some(start.unwrap_or(0).saturating_add(self.integer_in(1, count)?))
+        } else if self.at_part() {
+            Some(self.integer()?)
+        } else {
+            None
+        };
+        let step = if self.c.eat(":") { self.integer_in(-count, count)? } else { 1 };
         let (start, stop) = match step > 0 {
             true => (start.unwrap_or(0), stop.unwrap_or(count)),
             false => (start.unwrap_or(count - 1), stop.unwrap_or(-1)),
@@ -286,7 +300,11 @@ fn combine(operator: &str, left: &Value, right: &Value) -> Computed {
         "/" => a / b,
         _ => return Err(format!("integers on both sides of `{operator}`")),
     };
-    if value.is_finite() { Ok(Value::Float(value)) } else { Err("a result that a double can hold".to_owned()) }
+    if value.is_finite() {
+        Ok(Value::Float(value))
+    } else {
+        Err("a result that a double can hold".to_owned())
+    }
 }
 
 /// Division rounds down, and the remainder has the sign of the divisor.
@@ -342,7 +360,9 @@ fn call(name: &str, arguments: &[Value]) -> Computed {
             }
             Ok(best.clone())
         }
-        ("id" | "bytes" | "count" | "bits" | "sqrt", _) => Err(format!("one argument that `{name}` can take")),
+        ("id" | "bytes" | "count" | "bits" | "sqrt", _) => {
+            Err(format!("one argument that `{name}` can take"))
+        }
         _ => Err("one of the functions bits, bytes, count, id, max, min, sqrt".to_owned()),
     }
 }

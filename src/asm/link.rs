@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use seqjit_runtime::isa::field::{UpdateMode, WaitMode};
 use seqjit_runtime::isa::layouts::{
-    CTRL_ES, DMA_DIRECT2D, DMA_GATHER_XPOSE, DMA_INDIRECT1D, DMA_DIRECT2D_XPOSE, PSEUDO_DMA_DIRECT2D,
+    CTRL_ES, DMA_DIRECT2D, DMA_DIRECT2D_XPOSE, DMA_GATHER_XPOSE, DMA_INDIRECT1D, PSEUDO_DMA_DIRECT2D,
     PSEUDO_DMA_TRIGGER,
 };
 use seqjit_runtime::isa::{Decoded, EngineId, Events, EventsExt, Generation, Layout, Word, decode, op};
@@ -200,7 +200,9 @@ impl Linker<'_> {
                 let s = completion.semaphore;
                 match self.semaphores.get(&s) {
                     Some(semaphore) if semaphore.irregular || semaphore.sources.len() > 1 => {
-                        return problem(format!("a word whose semaphore {s} is counted by one engine or queue alone"));
+                        return problem(format!(
+                            "a word whose semaphore {s} is counted by one engine or queue alone"
+                        ));
                     }
                     _ => add(*completion),
                 }
@@ -293,7 +295,8 @@ impl Stream {
     /// Adds a word with its waits: one in the word if it has room, two in each EVENT_SEMAPHORE in front.
     fn push(&mut self, slot: &Slot, mut waits: Vec<(u8, u32)>, generation: Generation) {
         let mut word = slot.word;
-        let events = decode(&word, generation).ok().filter(|d| d.operands.layout().def().events).map(|d| d.events);
+        let events =
+            decode(&word, generation).ok().filter(|d| d.operands.layout().def().events).map(|d| d.events);
         // The value belongs to the wait and to the update; an update that only counts leaves it free.
         let free = |e: &Events| {
             e.wait_mode == WaitMode::NONE && matches!(e.update_mode, UpdateMode::NONE | COUNT) && e.value == 0

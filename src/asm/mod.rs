@@ -33,8 +33,6 @@ mod link;
 mod program;
 mod scan;
 mod source;
-#[cfg(test)]
-mod tests;
 mod transfer;
 mod value;
 mod view;
@@ -46,7 +44,7 @@ use seqjit_runtime::isa::EngineId;
 
 pub use error::{AsmError, Position, SourceError};
 
-use crate::load::WordFinding;
+use crate::load::{LoadError, WordFinding};
 use crate::neff::Neff;
 use crate::program::Program;
 
@@ -70,7 +68,7 @@ impl Assembled {
     ///
     /// # Errors
     /// As [`Program::from_neff`].
-    pub fn check(&self, strict: bool) -> Result<Vec<(Position, WordFinding)>, crate::LoadError> {
+    pub fn check(&self, strict: bool) -> Result<Vec<(Position, WordFinding)>, Box<LoadError>> {
         let findings = Program::from_neff(self.neff.clone())?.check(strict);
         let place = |f: &WordFinding| self.position(f.core, f.engine, f.slot).unwrap_or_default();
         Ok(findings.into_iter().map(|f| (place(&f), f)).collect())
@@ -87,12 +85,12 @@ impl Assembled {
 pub fn assemble(text: &str, file: &Path) -> Result<Assembled, AsmError> {
     let directory = file.parent().unwrap_or(Path::new(""));
     let name = file.display().to_string();
-    let parts = container::parts(text, directory)
-        .map_err(|error| AsmError::Source { file: name.clone(), error })?;
+    let parts =
+        container::parts(text, directory).map_err(|error| AsmError::Source { file: name.clone(), error })?;
     let neff = parts
         .builder
         .build(&crate::neff::ReadOptions::default())
-        .map_err(|source| AsmError::Container { file: name, source })?;
+        .map_err(|source| AsmError::Container { file: name, source: Box::new(source) })?;
     Ok(Assembled { neff, positions: parts.positions })
 }
 

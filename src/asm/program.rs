@@ -7,7 +7,7 @@ use std::rc::Rc;
 use seqjit_runtime::isa::{EngineId, Generation};
 
 use super::build::{CoreBuild, STATE_BUFFER};
-use super::error::{Result, at};
+use super::error::{Position, Result, at};
 use super::expr::{expression, integer, integer_in};
 use super::scan::Cursor;
 use super::source::{Block, Line, Node};
@@ -26,6 +26,7 @@ const MAX_DEPTH: usize = 128;
 pub(super) struct Header {
     pub name: String,
     pub generation: Generation,
+    pub position: Position,
 }
 
 /// Where in the text a statement stands.
@@ -127,7 +128,9 @@ impl<'s> Assembler<'s> {
     /// The generation, once the program statement has been read.
     pub fn generation(&self, c: &Cursor) -> Result<Generation> {
         let header = self.header.as_ref();
-        header.map(|h| h.generation).ok_or_else(|| c.error("`program NAME for GENERATION` as the first statement"))
+        header
+            .map(|h| h.generation)
+            .ok_or_else(|| c.error("`program NAME for GENERATION` as the first statement"))
     }
 
     /// Gives a name its value.
@@ -242,6 +245,7 @@ impl<'s> Assembler<'s> {
 
     /// `program NAME for GENERATION`
     fn program(&mut self, c: &mut Cursor<'s>) -> Result<()> {
+        c.skip_blanks();
         let start = *c;
         if self.header.is_some() {
             return Err(start.error("one program statement"));
@@ -251,7 +255,7 @@ impl<'s> Assembler<'s> {
         let place = *c;
         let generation = c.word().and_then(Generation::parse);
         let generation = generation.ok_or_else(|| place.error("sunda, cayman, mariana or maverick"))?;
-        self.header = Some(Header { name, generation });
+        self.header = Some(Header { name, generation, position: start.position() });
         Ok(())
     }
 

@@ -107,11 +107,13 @@ impl<'l> Cursor<'l> {
         let mut ahead = *self;
         ahead.skip_blanks();
         let rest = ahead.rest();
-        let length = match word_length(rest) {
-            0 => rest.find(char::is_whitespace).unwrap_or(rest.len()),
+        let in_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.');
+        let length = match rest.find(|c| !in_word(c)).unwrap_or(rest.len()) {
+            0 => rest.chars().next().map_or(0, char::len_utf8),
             length => length,
         };
-        let seen = if rest.is_empty() { "the end of the line".to_owned() } else { format!("`{}`", &rest[..length]) };
+        let seen =
+            if rest.is_empty() { "the end of the line".to_owned() } else { format!("`{}`", &rest[..length]) };
         at(ahead.position(), seen, expected)
     }
 }

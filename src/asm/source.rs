@@ -84,7 +84,11 @@ pub(super) fn parse(text: &str) -> Result<Vec<Node>> {
             }
         } else if line.text.ends_with('{') {
             if open.len() == MAX_NESTING {
-                return Err(at(start, "one more block", format!("at most {MAX_NESTING} blocks in each other")));
+                return Err(at(
+                    start,
+                    "one more block",
+                    format!("at most {MAX_NESTING} blocks in each other"),
+                ));
             }
             let head = line.text[..line.text.len() - 1].trim_end().len();
             line.text.truncate(head);

@@ -127,7 +127,8 @@ fn match_runs(ends: &mut [End; 2], longest: i64) -> std::result::Result<(), Stri
     // Pieces become a dimension, whose count has 16 bits.
     let mut pieces = 1..=i64::from(u16::MAX);
     let pieces = pieces.find(|n| common % n == 0 && common / n * element <= longest);
-    let run = common / pieces.ok_or_else(|| format!("runs that can be cut into pieces of {longest} bytes"))?;
+    let run =
+        common / pieces.ok_or_else(|| format!("runs that can be cut into pieces of {longest} bytes"))?;
     ends.iter_mut().for_each(|end| end.cut(run));
     Ok(())
 }
@@ -168,10 +169,18 @@ impl<'s> Assembler<'s> {
             return Err(start.error(format!("{} counts, one for each step", steps.len())));
         }
         if steps[0] != 1 || counts[0] % dtype.bytes() as i64 != 0 {
-            return Err(start.error(format!("a first dimension of step 1 and whole elements of {}", dtype.text())));
+            return Err(
+                start.error(format!("a first dimension of step 1 and whole elements of {}", dtype.text()))
+            );
         }
         let dims = steps.into_iter().zip(counts).map(|(step, count)| Dim { count, step }).collect();
-        Ok(Written::Pattern(End { variable, offset, dtype, dims }))
+        let end = End { variable, offset, dtype, dims };
+        let variable = &self.core.variables[end.variable as usize];
+        let extent = variable.extent(self.generation(&start)?).unwrap_or(0);
+        match end.access(&variable.name).span() {
+            Some((low, high)) if low >= 0 && high <= i128::from(extent) => Ok(Written::Pattern(end)),
+            _ => Err(start.error(format!("bytes of `{}`, which has {extent}", variable.name))),
+        }
     }
 
     /// `[NUMBER, ...]`
@@ -224,7 +233,11 @@ impl<'s> Assembler<'s> {
     fn descriptor_of(&self, ends: &[End; 2], op: DescriptorOp) -> Descriptor {
         let name = |end: &End| self.core.variables[end.variable as usize].name.as_str();
         let [source, destination] = ends;
-        Descriptor { op, sources: vec![source.access(name(source))], destination: destination.access(name(destination)) }
+        Descriptor {
+            op,
+            sources: vec![source.access(name(source))],
+            destination: destination.access(name(destination)),
+        }
     }
 
     /// `block ID [semaphore NUMBER]`: opens a block of a queue.
@@ -294,7 +307,8 @@ impl<'s> Assembler<'s> {
             Some(name) => q.queue.name == name,
             None => q.queue.kind == QueueKind::Dynamic && q.queue.owner == engine,
         };
-        let found = self.core.queues.iter().position(usable).filter(|q| self.core.queues[*q].queue.owner == engine);
+        let found =
+            self.core.queues.iter().position(usable).filter(|q| self.core.queues[*q].queue.owner == engine);
         let queue = found.ok_or_else(|| start.error(format!("a queue of {engine} for this transfer")))?;
         let build = &self.core.queues[queue];
         let turn = build.generated + build.blocks.len();
@@ -310,7 +324,12 @@ impl<'s> Assembler<'s> {
     }
 
     /// A block of a queue and the word that triggers it.
-    fn triggered(&mut self, ends: &[End; 2], semaphore: u8, queue: usize) -> std::result::Result<Word, String> {
+    fn triggered(
+        &mut self,
+        ends: &[End; 2],
+        semaphore: u8,
+        queue: usize,
+    ) -> std::result::Result<Word, String> {
         if ends.iter().any(|end| end.dims.len() > MAX_DIMENSIONS) {
             return Err(format!("at most {MAX_DIMENSIONS} dimensions on each side"));
         }
@@ -331,7 +350,8 @@ impl<'s> Assembler<'s> {
             ..DmaBlock::default()
         });
         let mut word = Word::new(op::PSEUDO_DMATRIGGER);
-        let operands = PSEUDO_DMA_TRIGGER { dma_queue_name: Name(padded), use_raw_count: 0, block_id_or_count: id };
+        let operands =
+            PSEUDO_DMA_TRIGGER { dma_queue_name: Name(padded), use_raw_count: 0, block_id_or_count: id };
         operands.write(&mut word);
         Ok(word)
     }
@@ -370,7 +390,8 @@ impl<'s> Assembler<'s> {
         }
         let dim = |at: usize| end.dims.get(at).copied().unwrap_or(Dim { count: 1, step: 1 });
         let step = |at: usize| i32::try_from(dim(at).step).map_err(|_| "steps of at most 31 bits".to_owned());
-        let count = |at: usize| u16::try_from(dim(at).count).map_err(|_| "counts of at most 65535".to_owned());
+        let count =
+            |at: usize| u16::try_from(dim(at).count).map_err(|_| "counts of at most 65535".to_owned());
         Ok(Side {
             start: self.address(end)?,
             steps: [step(1)?, step(2)?],

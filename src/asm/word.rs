@@ -91,8 +91,10 @@ impl<'s> Assembler<'s> {
     fn assemble(&self, opcode: &str, filled: &Filled, start: &Cursor, engine: EngineId) -> Result<Word> {
         let generation = self.generation(start)?;
         assemble(opcode, &filled.text, engine, generation, &self.core.names).map_err(|error| {
-            let of_opcode =
-                matches!(error.kind, AsmErrorKind::Opcode | AsmErrorKind::Generation(_) | AsmErrorKind::Engine(_));
+            let of_opcode = matches!(
+                error.kind,
+                AsmErrorKind::Opcode | AsmErrorKind::Generation(_) | AsmErrorKind::Engine(_)
+            );
             let place = if of_opcode { start.at } else { filled.source(error.at) };
             let seen = match error.seen.is_empty() {
                 true => "the end of the operands".to_owned(),
@@ -140,7 +142,9 @@ impl<'s> Assembler<'s> {
         c.skip_blanks();
         let position = c.position();
         let label = self.label_name(c)?;
-        Ok(Reference { label, optional: c.eat("?"), position })
+        let optional = c.rest().starts_with('?');
+        c.at += usize::from(optional);
+        Ok(Reference { label, optional, position })
     }
 
     /// The labels behind `after`, which starts at byte `end` of the line if there is one.
@@ -248,7 +252,8 @@ impl<'s> Assembler<'s> {
         match operand_shape(info, generation, key) {
             Some(OperandShape::Tensor { dims, typed: t }) => {
                 let walk = walk(view, dims);
-                let walk = walk.ok_or_else(|| start.error(format!("a tile that {dims} dimensions can walk over")))?;
+                let walk =
+                    walk.ok_or_else(|| start.error(format!("a tile that {dims} dimensions can walk over")))?;
                 Ok(format!("{}0x{:x}{walk}", typed(t), view.offset))
             }
             Some(OperandShape::Address { typed: t }) => Ok(format!("{}0x{:x}", typed(t), view.offset)),

@@ -143,7 +143,10 @@ impl<'i> Tracker<'i> {
         let mut issued = self.last[lane].map_or(Vec::new(), |a| self.agents[a].issued.clone());
         let extended = CTRL_ES::of(&decoded.operands).map(|w| w.events_extended).unwrap_or_default();
         let e = &decoded.events;
-        let waits = [(e.wait_mode, e.wait_idx, e.value), (extended.wait_mode, extended.wait_idx, extended.wait_value)];
+        let waits = [
+            (e.wait_mode, e.wait_idx, e.value),
+            (extended.wait_mode, extended.wait_idx, extended.wait_value),
+        ];
         for (mode, semaphore, value) in waits {
             assert!(matches!(mode, WaitMode::NONE | WaitMode::SEM_GE_IMM), "waits other than >=");
             if mode == WaitMode::NONE || value == 0 {
@@ -160,8 +163,12 @@ impl<'i> Tracker<'i> {
         } else {
             Default::default()
         };
-        let agent = self.add(lane, name.clone(), issued.clone(), reads, writes, decoded.info.byte == op::MATMUL);
-        assert!(matches!(e.update_mode, UpdateMode::NONE | UpdateMode::SEM_INC_COMPLETE), "updates other than ++");
+        let agent =
+            self.add(lane, name.clone(), issued.clone(), reads, writes, decoded.info.byte == op::MATMUL);
+        assert!(
+            matches!(e.update_mode, UpdateMode::NONE | UpdateMode::SEM_INC_COMPLETE),
+            "updates other than ++"
+        );
         if e.update_mode == UpdateMode::SEM_INC_COMPLETE {
             self.post(core, e.update_idx, agent, 1);
         }
@@ -209,13 +216,23 @@ impl<'i> Tracker<'i> {
         // known to be finished.
         if let Some((_, last)) = posts.last() {
             let (last, agent) = (&self.agents[*last], &self.agents[agent]);
-            assert!(last.lane == agent.lane || last.before(agent), "{} and {}: semaphore {semaphore}", last.name, agent.name);
+            assert!(
+                last.lane == agent.lane || last.before(agent),
+                "{} and {}: semaphore {semaphore}",
+                last.name,
+                agent.name
+            );
         }
         posts.push((value, agent));
     }
 
     /// Queue, completion semaphore, its increment, and moves of the transfer that a word starts.
-    fn transfer(&self, core: usize, engine: EngineId, decoded: &Decoded) -> Option<(usize, u8, u8, Vec<Move>)> {
+    fn transfer(
+        &self,
+        core: usize,
+        engine: EngineId,
+        decoded: &Decoded,
+    ) -> Option<(usize, u8, u8, Vec<Move>)> {
         let spec = &self.image.cores[core];
         if let Some(o) = PSEUDO_DMA_TRIGGER::of(&decoded.operands) {
             let name = o.dma_queue_name.as_str()?;
@@ -243,7 +260,9 @@ impl<'i> Tracker<'i> {
     fn resolve(&self, core: usize, address: Addr8) -> Target {
         let spec = &self.image.cores[core];
         let address = match address.form() {
-            Addr8Form::Variable { id, offset } => spec.variables[usize::from(id)].unwrap() + u64::from(offset),
+            Addr8Form::Variable { id, offset } => {
+                spec.variables[usize::from(id)].unwrap() + u64::from(offset)
+            }
             Addr8Form::Table { index, offset } => {
                 let entry = spec.table_base + 8 * u64::from(index);
                 let access = self.machine.bus_access("entry", entry, 8).unwrap();
@@ -264,7 +283,8 @@ impl<'i> Tracker<'i> {
                 if accumulate || a.before(b) || b.before(a) {
                     continue;
                 }
-                let meet = |(x, y): &(&Vec<Area>, &Vec<Area>)| x.iter().any(|p| y.iter().any(|q| p.overlaps(q)));
+                let meet =
+                    |(x, y): &(&Vec<Area>, &Vec<Area>)| x.iter().any(|p| y.iter().any(|q| p.overlaps(q)));
                 if let Some(kind) = both.iter().position(meet) {
                     let kind = ["write, then write", "write, then read", "read, then write"][kind];
                     found.push(format!("{} and {}: {kind} without order", a.name, b.name));
@@ -348,7 +368,9 @@ fn pointers(decoded: &Decoded) -> Vec<(u32, u64)> {
     }
     if let Some(o) = S3D3_TS::of(&decoded.operands) {
         let scalars = [(o.imm0_src, o.imm0), (o.imm1_src, o.imm1)];
-        found.extend(scalars.into_iter().filter(|(source, _)| *source == ImmSrc::PTR).map(|(_, imm)| (imm.0, 4)));
+        found.extend(
+            scalars.into_iter().filter(|(source, _)| *source == ImmSrc::PTR).map(|(_, imm)| (imm.0, 4)),
+        );
     }
     found
 }
