@@ -173,6 +173,17 @@ fn an_incomplete_output_is_not_written() {
     assert_eq!(std::fs::read_dir(example.path("out")).unwrap().count(), 0);
 }
 
+/// 60 GiB of scratch memory: refused where the machine has less, untouched where it has more.
+#[test]
+fn a_huge_program_is_refused_rather_than_killed() {
+    let mut small = Small::new();
+    small.builder.graphs[0].def.variables[3].size = Some(60 << 30);
+    let ended = Example::of(&small).run(&["--json"]);
+    if ended.code != 0 {
+        assert_eq!(ended.error(9, "limit")["field"], "--max-memory");
+    }
+}
+
 /// Readers that go away must not make the command fail or panic.
 #[test]
 fn a_closed_pipe_is_no_error() {
@@ -204,4 +215,40 @@ fn a_full_disk_is_an_io_error() {
     let output = Command::new(env!("CARGO_BIN_EXE_seqjit")).arg("isa").stdout(full).output().unwrap();
     assert_eq!(output.status.code(), Some(10));
     assert!(String::from_utf8_lossy(&output.stderr).contains("standard output"));
+}
+
+/// Words made from noise: every subcommand ends with a documented exit code and one JSON document.
+#[test]
+fn any_words_end_in_a_result_or_an_error() {
+    let mut noise = 0x9E37_79B9_7F4A_7C15_u64;
+    let mut next = || {
+        // xorshift64
+        noise ^= noise << 13;
+        noise ^= noise >> 7;
+        noise ^= noise << 17;
+        noise
+    };
+    for _ in 0..40 {
+        let mut small = Small::new();
+        for engine in EngineId::ALL {
+            for _ in 0..next() % 3 {
+                // Half of the words are legal ones with one byte changed.
+                let mut word = if next() % 2 == 0 {
+                    word(engine, "EVENT_SEMAPHORE", "$S[20]>=1 $S[30]++@complete setter=0")
+                } else {
+                    Word::new(next() as u8)
+                };
+                word.0[4 + next() as usize % 60] = next() as u8;
+                small.stream(engine).push(word);
+            }
+        }
+        let example = Example::of(&small);
+        for args in [&["info"][..], &["disasm"], &["run", "--seed", "1", "--lenient", "--max-words", "1000"]]
+        {
+            let ended = seqjit(args.iter().copied().chain([example.neff.as_str(), "--json"]));
+            assert!((0..=11).contains(&ended.code) && ended.code != 1, "{args:?}: {}", ended.stderr);
+            ended.json();
+            assert_eq!(ended.stderr, "");
+        }
+    }
 }

@@ -135,6 +135,55 @@ fn disassembly_of_a_vendor_program_is_the_profilers() {
     assert!(compared >= 20, "only {compared} recorded words are in this program");
 }
 
+/// The program of the assembler's documentation: y = 2x.
+const DOUBLE: &str = "
+    program double for cayman
+    prologue
+    input  x fp32[128, 64]
+    output y fp32[128, 64]
+    sbuf t fp32[64]
+    queue qSPDynamicHW dynamic SP
+
+    SP  load:  DMA x -> t
+    DVE twice: TENSOR_TENSOR op=ADD src0=t src1=t dst=t channels=128 after load
+    SP  store: DMA t -> y after twice
+    SP         NOP after store
+";
+
+#[test]
+fn text_programs_become_containers() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name).display().to_string();
+    std::fs::write(path("double.s"), DOUBLE).unwrap();
+    let ended = seqjit(["asm", &path("double.s"), "-o", &path("double.neff")]).expect(0);
+    assert!(ended.stdout.starts_with(&path("double.neff")), "{}", ended.stdout);
+    assert_eq!(ended.stderr, "");
+    floats(&[128, 64], |i| i as f32).save(path("x.npy").as_ref()).unwrap();
+    floats(&[128, 64], |i| 2.0 * i as f32).save(path("y.npy").as_ref()).unwrap();
+    let (x, y) = (format!("x={}", path("x.npy")), format!("y={}", path("y.npy")));
+    seqjit(["run", &path("double.neff"), "-i", &x, "--expect", &y, "--check"]).expect(0);
+    let document = seqjit(["asm", &path("double.s"), "-o", &path("again.neff"), "--json"]).expect(0).json();
+    let neff = std::fs::read(path("again.neff")).unwrap();
+    assert_eq!((&document["bytes"], &document["findings"]), (&neff.len().into(), &json!([])));
+    assert!(neff == std::fs::read(path("double.neff")).unwrap());
+}
+
+#[test]
+fn mistakes_in_text_programs_are_located() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name).display().to_string();
+    std::fs::write(path("bad.s"), DOUBLE.replace("op=ADD", "op=ADDD")).unwrap();
+    let error = seqjit(["asm", &path("bad.s"), "-o", &path("bad.neff"), "--json"]).error(3, "bad_input");
+    // Line 1 of the text is empty.
+    assert_eq!((&error["line"], &error["found"]), (&10.into(), &"`ADDD`".into()));
+    assert!(!directory.path().join("bad.neff").exists());
+    std::fs::write(path("odd.s"), DOUBLE.replace("channels=128", "channels=200")).unwrap();
+    let ended = seqjit(["asm", &path("odd.s"), "-o", &path("odd.neff")]).expect(0);
+    assert!(ended.stderr.contains("odd.s:10:") && ended.stderr.contains("channel-count"), "{}", ended.stderr);
+    seqjit(["run", &path("odd.neff"), "--seed", "1"]).expect(4);
+    seqjit(["asm", &path("none.s"), "-o", &path("none.neff"), "--json"]).error(10, "io");
+}
+
 #[test]
 fn info_counts_what_a_program_holds() {
     let example = Example::new();
