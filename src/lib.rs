@@ -1,5 +1,6 @@
 //! Runs NEFF programs on an ordinary CPU.
 
+pub mod asm;
 mod engine;
 pub mod load;
 pub mod neff;

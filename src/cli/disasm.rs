@@ -14,11 +14,17 @@ use super::output::Output;
 use super::source::Source;
 use super::{parse_engine, text, words};
 
+const EXAMPLES: &str = "\
+Examples:
+  seqjit disasm model.neff --core 0 --engine PE | less
+  seqjit disasm --words words.csv > listing.csv";
+
 /// Shows words as text.
 ///
 /// The operand text is that of the vendor's profiler. A `*` marks lines whose form nobody has seen there, and
 /// lines with a `+field=value` extension: what the profiler's text does not say. `seqjit asm` reads both.
 #[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
 #[command(group(clap::ArgGroup::new("words or program").args(["file", "words"]).required(true)))]
 pub struct Args {
     /// The NEFF file.

@@ -15,8 +15,15 @@ use super::failure::Failure;
 use super::output::Output;
 use super::{parse_generation, text};
 
+const EXAMPLES: &str = "\
+Examples:
+  seqjit isa
+  seqjit isa MATMUL --generation v3
+  seqjit isa 0x41 --json";
+
 /// Shows the instruction set: all opcodes, or everything about one.
 #[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
     /// A name such as MATMUL, or the byte in hexadecimal, such as 0x02.
     opcode: Option<String>,

@@ -31,7 +31,8 @@ pub struct Setup {
     /// Stop after so many words of all engines.
     #[arg(long, value_name = "N")]
     pub max_words: Option<u64>,
-    /// Refuse programs that need more memory.
+    /// Refuse programs that need more memory; without it the limit is this machine's memory, where that is
+    /// known.
     #[arg(long, value_name = "BYTES")]
     pub max_memory: Option<u64>,
 }

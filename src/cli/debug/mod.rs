@@ -35,12 +35,22 @@ use super::text;
 /// What stands before a command.
 const PROMPT: &str = "(seqjit) ";
 
+const EXAMPLES: &str = "\
+Examples:
+  seqjit debug model.neff --seed 1
+  seqjit debug model.neff -i x=x.npy --script look.txt
+
+  break dve 12 if sem 5 >= 17
+  watch dram y 0 64
+  continue";
+
 /// Runs a program under a debugger.
 ///
 /// Commands are read from standard input, or from a script; `help` lists them. Inputs are given as for `run`.
 /// The first command that is refused ends a script with an exit code and its line, but not an interactive
 /// session.
 #[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
     #[command(flatten)]
     setup: Setup,
