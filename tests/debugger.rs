@@ -165,6 +165,30 @@ fn a_script_watches_breaks_steps_compares_and_resumes() {
     has(same, &["nothing differs"]);
 }
 
+/// Every second element is written; those between are not.
+#[test]
+fn a_watch_sees_the_bytes_that_a_strided_word_writes_and_no_others() {
+    let directory = TempDir::new().unwrap();
+    let words = [("MEMSET", "value=0x0 dst=fp32@0x0[2,1,1,1][8,1,1,1] channels=3"), ("NOP", "")];
+    let neff = write(directory.path(), &[(EngineId::Dve, &words)]);
+    let text = "watch sbuf 0-2 4 4\nwatch sbuf 3 8 4\nwatch sbuf 1 8 2 if sem 3 == 1\nwatch sbuf 2 56 8\nc\nc\nbreaks\n";
+    let answers = answers(&script(&neff, &[], text));
+    // The last of 8 elements is bytes 56 to 59; the memory was zero before.
+    let expected =
+        "break 4: core 0 sbuf partition 2 bytes 0x38 to 0x3f written by core 0 DVE word 0 (MEMSET)";
+    has(&answers[4], &[expected]);
+    has(&answers[5], &["finished"]);
+    has(
+        &answers[6],
+        &[
+            "partitions 0 to 2 bytes 0x4 to 0x7; 0 hits",
+            "partition 3 bytes 0x8 to 0xb; 0 hits",
+            "== 1; 0 hits",
+            "0x3f; 1 hits",
+        ],
+    );
+}
+
 #[test]
 fn conditions_of_registers_semaphores_and_opcodes_stop_runs() {
     let directory = TempDir::new().unwrap();
@@ -370,6 +394,21 @@ fn a_refused_command_does_not_end_a_conversation() {
     has(rest[1], &["; 20 words,"]);
     has(rest[2], &["watch MEMORY BYTES"]);
     assert!(!text.contains("at the start"), "quit leaves");
+}
+
+/// Two cores: words, memories and states of the second one.
+#[test]
+fn cores_are_named() {
+    let Some(neff) = common::data("neffs/nkipy_matmul_small.neff") else { return };
+    let text =
+        "break 1.act 3\ncontinue\nlist 3 1\ncore 1\nprint sbuf 5 0 1 uint8\ndelete 1\nbreaks\nfinish\n";
+    let answers = answers(&script(&neff, &["--seed", "3"], text));
+    has(&answers[1], &["break 1: core 1 ACT word 3", "core 1 ACT stopped before word 3"]);
+    assert!(answers[2].starts_with("=>b     3 "), "{}", answers[2]);
+    assert_eq!(answers[3], "core 1 of 0 to 1");
+    has(&answers[4], &["core 1 sbuf partition 5 byte 0x0 as uint8"]);
+    assert_eq!(answers[6], "no breaks");
+    has(&answers[7], &["finished"]);
 }
 
 /// A real program with transfers: stops of every kind, and its final state (test data README, section 3).

@@ -99,33 +99,45 @@ struct Seen {
     /// [`Break::level`] of each break when it was last looked at.
     levels: Vec<u64>,
     marks: Marks,
+    /// Kept for its allocation.
+    now: Marks,
     hits: Vec<Hit>,
 }
 
 /// How far every engine and queue is: what differs tells who did something.
-#[derive(PartialEq)]
-struct Marks(Vec<(Vec<(u64, u64)>, Vec<u64>)>);
+#[derive(Default)]
+struct Marks {
+    /// Words ran and address of the next one, core by core.
+    engines: Vec<(u64, u64)>,
+    /// Transfers done, core by core.
+    queues: Vec<u64>,
+}
 
 impl Marks {
-    fn of(machine: &Machine) -> Marks {
-        let core = |core: &seqjit::runtime::machine::Core| {
-            let engines = core.engines.iter().map(|e| (e.retired, e.next_pc())).collect();
-            (engines, core.queues.iter().map(|q| q.completed).collect())
-        };
-        Marks(machine.cores.iter().map(core).collect())
+    fn take(&mut self, machine: &Machine) {
+        self.engines.clear();
+        self.queues.clear();
+        for core in &machine.cores {
+            self.engines.extend(core.engines.iter().map(|e| (e.retired, e.next_pc())));
+            self.queues.extend(core.queues.iter().map(|q| q.completed));
+        }
     }
 
     /// Who has done something between `self` and `later`.
     fn actor(&self, later: &Marks, machine: &Machine) -> String {
-        for (core, (before, after)) in self.0.iter().zip(&later.0).enumerate() {
-            let state = &machine.cores[core];
-            if let Some(at) = (0..before.0.len()).find(|i| before.0[*i] != after.0[*i]) {
-                let engine = state.engines[at].id;
-                let slot = explain::slot_of(state, engine, before.0[at].1);
-                return format!("core {core} {engine} {}", explain::word(state, engine, slot));
+        let mut engines = self.engines.iter().zip(&later.engines);
+        let mut queues = self.queues.iter().zip(&later.queues);
+        for (number, core) in machine.cores.iter().enumerate() {
+            for (engine, (before, after)) in core.engines.iter().zip(&mut engines) {
+                if before != after {
+                    let word = explain::word(core, engine.id, explain::slot_of(core, engine.id, before.1));
+                    return format!("core {number} {} {word}", engine.id);
+                }
             }
-            if let Some(at) = (0..before.1.len()).find(|i| before.1[*i] != after.1[*i]) {
-                return format!("a transfer of core {core} queue {}", state.queues[at].spec.name);
+            for (queue, (before, after)) in core.queues.iter().zip(&mut queues) {
+                if before != after {
+                    return format!("a transfer of core {number} queue {}", queue.spec.name);
+                }
             }
         }
         "something else".to_owned()
@@ -137,8 +149,10 @@ impl<'b> Monitor<'b> {
     pub fn new(breaks: &'b [Break], machine: &Machine) -> Monitor<'b> {
         let breaks: Vec<&Break> = breaks.iter().filter(|b| b.is_watched_for()).collect();
         let levels = breaks.iter().map(|b| b.level(machine)).collect();
-        let marks = if breaks.is_empty() { Marks(Vec::new()) } else { Marks::of(machine) };
-        Monitor { breaks, seen: RefCell::new(Seen { levels, marks, hits: Vec::new() }) }
+        let mut marks = Marks::default();
+        marks.take(machine);
+        let seen = Seen { levels, marks, now: Marks::default(), hits: Vec::new() };
+        Monitor { breaks, seen: RefCell::new(seen) }
     }
 
     /// There is nothing to look at.
@@ -148,25 +162,25 @@ impl<'b> Monitor<'b> {
 
     /// Whether something has happened that stops the run. Stays so once it is.
     pub fn look(&self, machine: &Machine) -> bool {
-        let Seen { levels, marks, hits } = &mut *self.seen.borrow_mut();
+        let Seen { levels, marks, now, hits } = &mut *self.seen.borrow_mut();
         if !hits.is_empty() || self.is_idle() {
             return !hits.is_empty();
         }
-        let now = Marks::of(machine);
+        now.take(machine);
         for (watched, level) in self.breaks.iter().zip(levels) {
             let before = std::mem::replace(level, watched.level(machine));
             let text = match &watched.kind {
                 Kind::Written(area) if *level > before && watched.condition.holds(machine) => {
-                    format!("{area} written by {}", marks.actor(&now, machine))
+                    format!("{area} written by {}", marks.actor(now, machine))
                 }
                 Kind::Holds if *level > before => {
-                    format!("{} after {}", watched.condition.found(machine), marks.actor(&now, machine))
+                    format!("{} after {}", watched.condition.found(machine), marks.actor(now, machine))
                 }
                 _ => continue,
             };
             hits.push(Hit { number: watched.number, text });
         }
-        *marks = now;
+        std::mem::swap(marks, now);
         !hits.is_empty()
     }
 

@@ -28,10 +28,11 @@ enum Operand {
     Register(EngineId, u8),
 }
 
-type Relation = &'static (&'static str, fn(&u32, &u32) -> bool);
+type Compare = fn(&u32, &u32) -> bool;
+type Relation = &'static (&'static str, Compare);
 
 /// Relations of unsigned 32-bit numbers.
-const RELATIONS: [(&str, fn(&u32, &u32) -> bool); 6] =
+const RELATIONS: [(&str, Compare); 6] =
     [("==", u32::eq), ("!=", u32::ne), ("<", u32::lt), ("<=", u32::le), (">", u32::gt), (">=", u32::ge)];
 
 impl Condition {
