@@ -8,7 +8,7 @@ use seqjit::{Exit, Report, RunError, Stepped, Until};
 use super::breaks::{Hit, Monitor, at_word};
 use super::error::CommandError;
 use super::parse::Line;
-use super::{Debugger, explain};
+use super::{Debugger, explain, interruptibly};
 
 type Result = std::result::Result<(), CommandError>;
 
@@ -23,7 +23,7 @@ pub fn finish(debugger: &mut Debugger, line: &mut Line<'_>) -> Result {
     line.end()?;
     debugger.refuse_if_ended()?;
     debugger.disarm();
-    let result = debugger.session.resume();
+    let result = interruptibly(&debugger.running, || debugger.session.resume());
     debugger.arm()?;
     debugger.tell(result, Vec::new())
 }
@@ -54,11 +54,11 @@ impl Debugger<'_> {
         self.refuse_if_ended()?;
         loop {
             let monitor = Monitor::new(&self.breaks, self.session.machine());
-            let result = if monitor.is_idle() {
-                self.session.resume()
-            } else {
-                self.session.run_until(Until::Condition(&|machine| monitor.look(machine)))
-            };
+            let session = &mut self.session;
+            let result = interruptibly(&self.running, || match monitor.is_idle() {
+                true => session.resume(),
+                false => session.run_until(Until::Condition(&|machine| monitor.look(machine))),
+            });
             let mut hits = monitor.into_hits();
             if let Ok(Report {
                 exit: Exit::Break { core, engine, slot, reason: HaltReason::InsBreak }, ..

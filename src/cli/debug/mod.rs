@@ -18,6 +18,8 @@ mod state;
 use std::collections::BTreeMap;
 use std::io::{BufRead, IsTerminal, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use seqjit::Session;
 use seqjit::runtime::isa::EngineId;
@@ -28,7 +30,7 @@ use self::breaks::Break;
 use self::error::CommandError;
 use super::exit::Code;
 use super::failure::Failure;
-use super::output::Output;
+use super::output::{Output, note};
 use super::setup::Setup;
 use super::text;
 
@@ -76,6 +78,8 @@ pub struct Debugger<'o> {
     /// `quit` was given.
     left: bool,
     saved: BTreeMap<String, Machine>,
+    /// The program runs: Ctrl-C pauses it.
+    running: Arc<AtomicBool>,
 }
 
 /// Runs the subcommand.
@@ -95,10 +99,14 @@ pub fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
         ended: false,
         left: false,
         saved: BTreeMap::new(),
+        running: Arc::default(),
     };
     match (&args.script, script) {
         (Some(path), Some(text)) => debugger.run_script(path, &text),
-        _ => debugger.converse(),
+        _ => {
+            debugger.pause_by_signal();
+            debugger.converse()
+        }
     }
 }
 
@@ -127,6 +135,22 @@ impl Debugger<'_> {
         Ok(())
     }
 
+    /// Makes Ctrl-C pause the program instead of ending the debugger; at the prompt it ends it.
+    fn pause_by_signal(&self) {
+        let (pauser, running) = (self.session.pauser(), self.running.clone());
+        let result = ctrlc::set_handler(move || {
+            if running.load(Ordering::Relaxed) {
+                pauser.pause();
+            } else {
+                // What a shell reports of a process that SIGINT ended.
+                std::process::exit(130);
+            }
+        });
+        if let Err(error) = result {
+            note(format_args!("warning: Ctrl-C will not pause the program: {error}"));
+        }
+    }
+
     /// Runs commands from standard input until it ends; tells what is refused.
     fn converse(&mut self) -> Result<(), Failure> {
         let asks = std::io::stdin().is_terminal();
@@ -150,4 +174,12 @@ impl Debugger<'_> {
         }
         Ok(())
     }
+}
+
+/// Lets a program run as something that Ctrl-C pauses.
+fn interruptibly<R>(running: &AtomicBool, run: impl FnOnce() -> R) -> R {
+    running.store(true, Ordering::Relaxed);
+    let result = run();
+    running.store(false, Ordering::Relaxed);
+    result
 }
