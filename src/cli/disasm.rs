@@ -61,6 +61,7 @@ fn program(args: &Args, source: Source, out: &mut Output) -> Result<(), Failure>
     let generation = program.generation();
     let cores = graphs.iter().enumerate().filter(|(core, _)| args.core.is_none_or(|c| c == *core));
     if !out.json {
+        writeln!(out, "; * marks text in a form of seqjit's own; +field=value is what the profiler's text leaves out")?;
         for (core, graph) in cores {
             core_text(core, graph, generation, args.engine, out)?;
         }

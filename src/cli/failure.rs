@@ -137,8 +137,10 @@ impl From<io::Error> for Failure {
 impl From<NeffError> for Failure {
     fn from(error: NeffError) -> Failure {
         let code = if matches!(error, NeffError::Io { .. }) { Code::Io } else { Code::Input };
-        let failure = Failure::new(code, &error).details(error.details());
-        let failure = failure.with("loader_status", error.status());
+        let mut failure = Failure::new(code, &error).details(error.details());
+        if code == Code::Input {
+            failure = failure.with("loader_status", error.status());
+        }
         match hint(&error) {
             Some(hint) => failure.hint(hint),
             None => failure,

@@ -5,7 +5,7 @@ use std::io::Write;
 use seqjit::runtime::isa::field::Kind;
 use seqjit::runtime::isa::text::Names;
 use seqjit::runtime::isa::{
-    AluOp, Dtype, EngineId, Execution, FieldDef, Generation, LayoutDef, LayoutId, OPCODES, OpcodeInfo, Presence,
+    AluOp, Dtype, Execution, FieldDef, Generation, LayoutDef, LayoutId, OPCODES, OpcodeInfo, Presence,
     Word, parse_opcode,
 };
 use serde_json::{Value, json};
@@ -107,19 +107,35 @@ fn execution(info: &OpcodeInfo) -> (&'static str, Option<&'static str>) {
 struct Form {
     layout: LayoutId,
     generations: Vec<Generation>,
+    /// Byte 12 that chooses it, where several structs share the opcode.
+    selector: Option<u8>,
 }
 
 fn forms(info: &OpcodeInfo, only: Option<Generation>) -> Vec<Form> {
     let mut forms: Vec<Form> = Vec::new();
     let wanted = |g: &Generation| info.exists_on(*g) && only.is_none_or(|only| only == *g);
     for generation in Generation::ALL.into_iter().filter(wanted) {
-        let layout = info.layouts[generation.index()];
-        match forms.iter_mut().find(|form| form.layout == layout) {
-            Some(form) => form.generations.push(generation),
-            None => forms.push(Form { layout, generations: vec![generation] }),
+        let usual = info.layouts[generation.index()];
+        for selector in 0..=u8::MAX {
+            let layout = info.layout(&word(info, Some(selector)), generation);
+            match forms.iter_mut().find(|form| form.layout == layout) {
+                Some(form) if form.generations.contains(&generation) => {}
+                Some(form) => form.generations.push(generation),
+                None => {
+                    let selector = (layout != usual).then_some(selector);
+                    forms.push(Form { layout, generations: vec![generation], selector });
+                }
+            }
         }
     }
     forms
+}
+
+/// The word whose fields are all zero, except for the one that chooses the struct.
+fn word(info: &OpcodeInfo, selector: Option<u8>) -> Word {
+    let mut word = Word::new(info.byte);
+    word.0[12] = selector.unwrap_or(0);
+    word
 }
 
 impl Form {
@@ -127,9 +143,16 @@ impl Form {
         self.generations.iter().map(|g| g.short_name()).collect()
     }
 
-    /// The text of the word whose fields are all zero: it shows the keys and their order.
+    /// The text of a word with fp32 operands and zeros: it shows the keys and their order.
     fn text(&self, info: &OpcodeInfo) -> Option<(String, bool)> {
-        let word = Word::new(info.byte);
+        let mut word = word(info, self.selector);
+        for field in self.layout.def().fields {
+            match field.kind {
+                Kind::Dtype => word.0[field.offset] = Dtype::FP32.0,
+                Kind::DtypePair => word.0[field.offset] = Dtype::FP32.0 * 0x11,
+                _ => {}
+            }
+        }
         let line = text::line(&word, *self.generations.first()?, &Names::new()).ok()?;
         Some((line.operands, line.marked_ours))
     }
@@ -143,6 +166,9 @@ impl Form {
             "fields": def.fields.iter().map(field_json).collect::<Vec<_>>(),
             "reserved": ranges(def),
         });
+        if let Some(selector) = self.selector {
+            object["byte_12"] = selector.into();
+        }
         if let Some((text, ours)) = self.text(info) {
             object["text_form"] = text.into();
             object["text_form_ours"] = ours.into();
@@ -183,7 +209,8 @@ fn opcode_text(info: &OpcodeInfo, forms: &[Form], out: &mut Output) -> Result<()
     writeln!(out, "  runs       {runs}{}", why.map(|why| format!(": {why}")).unwrap_or_default())?;
     for form in forms {
         let def = form.layout.def();
-        writeln!(out, "\nstruct {} ({})", def.name, form.generations().join(" "))?;
+        let selector = form.selector.map(|byte| format!(", byte 12 is {byte}")).unwrap_or_default();
+        writeln!(out, "\nstruct {} ({}){selector}", def.name, form.generations().join(" "))?;
         if let Some((text, ours)) = form.text(info).filter(|(text, _)| !text.is_empty()) {
             writeln!(out, "  text{} {text}", if ours { "*" } else { " " })?;
         }
@@ -213,7 +240,8 @@ fn field_json(field: &FieldDef) -> Value {
     });
     let members = members(&field.kind);
     if !members.is_empty() {
-        object["members"] = members.into_iter().map(|(value, name)| (name, value.into())).collect();
+        let members = members.into_iter().map(|(value, name)| (name, Value::from(value)));
+        object["members"] = members.collect::<serde_json::Map<_, _>>().into();
     }
     object
 }
@@ -231,15 +259,32 @@ fn ranges(def: &LayoutDef) -> Vec<String> {
 }
 
 fn kind_name(kind: &Kind) -> String {
-    match kind {
-        Kind::Enum(table) => format!("enum {}", table.name),
-        Kind::Tensor(n) => format!("tensor of {n} dimensions"),
-        Kind::UintArray(bytes) => format!("unsigned integers of {bytes} bytes"),
-        Kind::IntArray(bytes) => format!("signed integers of {bytes} bytes"),
-        Kind::Uint => "unsigned integer".to_owned(),
-        Kind::Int => "signed integer".to_owned(),
-        other => format!("{other:?}"),
-    }
+    let name = match kind {
+        Kind::Enum(table) => return format!("enum {}", table.name),
+        Kind::Tensor(n) => return format!("tensor of {n} dimensions"),
+        Kind::UintArray(bytes) => return format!("unsigned integers of {bytes} bytes"),
+        Kind::IntArray(bytes) => return format!("signed integers of {bytes} bytes"),
+        Kind::Uint => "unsigned integer",
+        Kind::Int => "signed integer",
+        Kind::Float => "fp32 number",
+        Kind::Bits => "packed bits",
+        Kind::Dtype => "datatype",
+        Kind::DtypePair => "two datatypes, low nibble first",
+        Kind::Alu => "ALU operator",
+        Kind::WaitMode => "wait mode",
+        Kind::UpdateMode => "update mode",
+        Kind::Imm => "immediate: number, pointer or register",
+        Kind::Ptr => "on-chip address of one scalar a lane",
+        Kind::Addr4 => "on-chip address",
+        Kind::Addr8 => "DMA address",
+        Kind::Generator => "generated pattern",
+        Kind::Indirect => "gather operand",
+        Kind::MxPattern => "MX operand",
+        Kind::EventsExt => "second wait and update",
+        Kind::Regs => "register numbers",
+        Kind::Name => "name, zero-padded",
+    };
+    name.to_owned()
 }
 
 /// Values and names of a field that has a closed set of them.

@@ -54,9 +54,7 @@ fn load_failure(error: &LoadError) -> Failure {
             .with("graph", graph.as_str())
             .with("field", format!("block {block} of queue {queue}"))
             .with("found", variable.as_str()),
-        LoadError::Tables { graph, set, .. } => {
-            failure.with("graph", graph.as_str()).with("field", set.as_str())
-        }
+        LoadError::Tables { graph, .. } => failure.with("graph", graph.as_str()),
         LoadError::AddressSpace { available } => {
             failure.with("field", "size").with("expected", format!("at most {available} bytes"))
         }

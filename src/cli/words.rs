@@ -1,6 +1,6 @@
 //! Words in CSV files: `disasm --words` and `asm --words`.
 
-use std::io::{Read, Write};
+use std::io::Read;
 use std::path::Path;
 
 use csv::{ReaderBuilder, StringRecord, WriterBuilder};
