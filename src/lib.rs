@@ -5,6 +5,7 @@ pub mod load;
 pub mod neff;
 mod program;
 pub mod tables;
+pub mod trace;
 
 pub use engine::{
     Changer, Counters, Deadlock, Engine, Exit, InputError, Options, OutputError, Progress, Report, RunError,

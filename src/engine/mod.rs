@@ -10,10 +10,12 @@ use std::sync::Arc;
 
 pub use deadlock::{Changer, Deadlock, Waiting};
 pub use schedule::Schedule;
+pub(crate) use schedule::Scheduler;
 pub use session::{
     Counters, Exit, InputError, Options, OutputError, Progress, Report, RunError, Session, SessionError,
 };
 pub use stops::StopError;
+pub(crate) use stops::Stops;
 
 /// What sessions share: today nothing but the handle itself; the code cache and worker threads of the
 /// translator belong here. Engines do not share anything with each other.
