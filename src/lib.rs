@@ -4,6 +4,7 @@ mod engine;
 pub mod load;
 pub mod neff;
 mod program;
+pub mod replay;
 pub mod tables;
 pub mod trace;
 
