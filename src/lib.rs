@@ -1,5 +1,6 @@
 //! Runs NEFF programs on an ordinary CPU.
 
+pub mod asm;
 mod engine;
 pub mod load;
 pub mod neff;
@@ -9,8 +10,8 @@ pub mod tables;
 pub mod trace;
 
 pub use engine::{
-    Changer, Counters, Deadlock, Engine, Exit, InputError, Options, OutputError, Progress, Report, RunError,
-    Schedule, Session, SessionError, StopError, Waiting,
+    Changer, Counters, Deadlock, Engine, Exit, InputError, Options, OutputError, Pauser, Progress, Report,
+    RunError, Schedule, Session, SessionError, Stepped, StopError, Until, Waiting,
 };
 pub use load::{IoTensor, LoadError, WordFinding};
 pub use neff::npy::{self, Tensor};

@@ -4,15 +4,24 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use serde_json::json;
+use seqjit::WordFinding;
+use seqjit::asm::{AsmError, Position};
+use serde_json::{Value, json};
 
+use super::errors::finding_json;
 use super::exit::Code;
 use super::failure::Failure;
-use super::output::Output;
+use super::output::{Output, note};
 use super::words;
+
+const EXAMPLES: &str = "\
+Examples:
+  seqjit asm program.s -o program.neff
+  seqjit disasm --words words.csv | seqjit asm --words -";
 
 /// Makes words or whole programs from text.
 #[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
 #[command(group(clap::ArgGroup::new("words or program").args(["file", "words"]).required(true)))]
 pub struct Args {
     /// A text program.
@@ -39,19 +48,43 @@ pub fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     }
 }
 
-/// Assembles a program and writes its container.
+/// Assembles a program and writes its container. Words that cannot run are assembled, so that tests of such
+/// words can be written, and warned about.
 fn program(file: &Path, output: &Path, out: &mut Output) -> Result<(), Failure> {
     let text = fs::read_to_string(file).map_err(|error| Failure::io("read", file, &error))?;
-    let neff = assemble(&text, file)?;
+    let assembled = seqjit::asm::assemble(&text, file).map_err(|error| asm_failure(&error, file))?;
+    let findings = assembled.check(true).map_err(|error| Failure::new(Code::Input, error).file(file))?;
+    let neff = assembled.neff.write();
     fs::write(output, &neff).map_err(|error| Failure::io("write", output, &error))?;
     if out.json {
+        let findings: Vec<Value> = findings.iter().map(placed_json).collect();
         let (file, output) = (file.display().to_string(), output.display().to_string());
-        return out.document(&json!({ "file": file, "output": output, "bytes": neff.len() }));
+        return out
+            .document(&json!({ "file": file, "output": output, "bytes": neff.len(), "findings": findings }));
+    }
+    for (position, finding) in &findings {
+        note(format_args!("warning: {}:{position}: {finding}", file.display()));
     }
     Ok(writeln!(out, "{} ({} bytes)", output.display(), neff.len())?)
 }
 
-/// The one place that knows the assembler for programs.
-fn assemble(_text: &str, file: &Path) -> Result<Vec<u8>, Failure> {
-    Err(Failure::new(Code::Internal, "text programs cannot be assembled yet").file(file))
+fn placed_json((position, finding): &(Position, WordFinding)) -> Value {
+    let mut object = finding_json(finding);
+    object["line"] = position.line.into();
+    object["column"] = position.column.into();
+    object
+}
+
+fn asm_failure(error: &AsmError, file: &Path) -> Failure {
+    let failure = Failure::new(Code::Input, error).file(file);
+    match error {
+        AsmError::Source { error, .. } => failure
+            .with("line", error.position.line)
+            .with("column", error.position.column)
+            .with("found", error.seen.as_str())
+            .with("expected", error.expected.as_str())
+            .with("context", error.context.as_slice()),
+        AsmError::Container { source, .. } => failure.details(source.details()),
+        _ => failure,
+    }
 }

@@ -14,11 +14,17 @@ use super::output::Output;
 use super::source::Source;
 use super::{parse_engine, text, words};
 
+const EXAMPLES: &str = "\
+Examples:
+  seqjit disasm model.neff --core 0 --engine PE | less
+  seqjit disasm --words words.csv > listing.csv";
+
 /// Shows words as text.
 ///
 /// The operand text is that of the vendor's profiler. A `*` marks lines whose form nobody has seen there, and
 /// lines with a `+field=value` extension: what the profiler's text does not say. `seqjit asm` reads both.
 #[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
 #[command(group(clap::ArgGroup::new("words or program").args(["file", "words"]).required(true)))]
 pub struct Args {
     /// The NEFF file.
@@ -61,13 +67,17 @@ fn program(args: &Args, source: Source, out: &mut Output) -> Result<(), Failure>
     let generation = program.generation();
     let cores = graphs.iter().enumerate().filter(|(core, _)| args.core.is_none_or(|c| c == *core));
     if !out.json {
-        writeln!(out, "; * marks text in a form of seqjit's own; +field=value is what the profiler's text leaves out")?;
+        writeln!(
+            out,
+            "; * marks text in a form of seqjit's own; +field=value is what the profiler's text leaves out"
+        )?;
         for (core, graph) in cores {
             core_text(core, graph, generation, args.engine, out)?;
         }
         return Ok(());
     }
-    let cores: Vec<Value> = cores.map(|(core, graph)| core_json(core, graph, generation, args.engine)).collect();
+    let cores: Vec<Value> =
+        cores.map(|(core, graph)| core_json(core, graph, generation, args.engine)).collect();
     let file = source.file.display().to_string();
     out.document(&json!({ "file": file, "generation": generation.short_name(), "cores": cores }))
 }
@@ -86,7 +96,13 @@ fn core_text(
     let names = text::names_of(graph);
     for engine in engines(only) {
         let words = graph.words(engine);
-        writeln!(out, "; core {core} {} {engine} ({}), {} words", graph.name, engine.public_name(), words.len())?;
+        writeln!(
+            out,
+            "; core {core} {} {engine} ({}), {} words",
+            graph.name,
+            engine.public_name(),
+            words.len()
+        )?;
         for (slot, word) in words.enumerate() {
             match text::line(&word, generation, &names) {
                 Ok(line) => {
@@ -103,7 +119,8 @@ fn core_text(
 fn core_json(core: usize, graph: &Graph, generation: Generation, only: Option<EngineId>) -> Value {
     let names = text::names_of(graph);
     let streams = engines(only).map(|engine| {
-        let words = graph.words(engine).enumerate().map(|(slot, word)| word_json(slot, &word, generation, &names));
+        let words =
+            graph.words(engine).enumerate().map(|(slot, word)| word_json(slot, &word, generation, &names));
         json!({ "engine": engine.name(), "words": words.collect::<Vec<_>>() })
     });
     json!({ "core": core, "name": graph.name, "engines": streams.collect::<Vec<_>>() })

@@ -54,7 +54,8 @@ pub fn finding_json(found: &WordFinding) -> Value {
 fn illegal(findings: &[WordFinding], program: &Program, source: &Source) -> Failure {
     let number = findings.len();
     let words = if number == 1 { "1 word".to_owned() } else { format!("{number} findings in words") };
-    let mut failure = Failure::new(Code::Illegal, format!("{words} that cannot run in `{}`", source.file.display()));
+    let mut failure =
+        Failure::new(Code::Illegal, format!("{words} that cannot run in `{}`", source.file.display()));
     if let Some(first) = findings.first() {
         failure = at_word(failure, program, source, first.core, first.engine, first.slot as u64)
             .with("opcode", text::opcode_name(first.opcode))
@@ -174,9 +175,8 @@ fn deadlock(deadlock: &Deadlock, source: &Source) -> Failure {
 
 fn waiting_json(waiting: &Waiting) -> Value {
     let Waiting { core, engine, slot, opcode, wait, value, could_change } = waiting;
-    let changers = could_change.iter().map(|c| {
-        json!({ "engine": c.engine.name(), "word": c.slot, "by_dma": c.by_dma })
-    });
+    let changers =
+        could_change.iter().map(|c| json!({ "engine": c.engine.name(), "word": c.slot, "by_dma": c.by_dma }));
     json!({
         "core": core,
         "engine": engine.name(),

@@ -4,9 +4,9 @@ use std::fmt::Write;
 use std::io;
 use std::path::Path;
 
-use serde_json::{Map, Value};
 use seqjit::neff::{Details, NeffError};
 use seqjit::npy::NpyError;
+use serde_json::{Map, Value};
 
 use super::exit::Code;
 
@@ -15,6 +15,11 @@ use super::exit::Code;
 pub struct Failure {
     /// Exit code and kind.
     pub code: Code,
+    parts: Box<Parts>,
+}
+
+#[derive(Debug)]
+struct Parts {
     message: String,
     hint: Option<String>,
     /// Location and values, as they stand in the JSON error.
@@ -29,7 +34,8 @@ impl Failure {
     /// A failure with nothing but its message.
     pub fn new(code: Code, message: impl ToString) -> Failure {
         let (fields, beside) = (Map::new(), Map::new());
-        Failure { code, message: message.to_string(), hint: None, fields, beside, lines: Vec::new() }
+        let parts = Parts { message: message.to_string(), hint: None, fields, beside, lines: Vec::new() };
+        Failure { code, parts: Box::new(parts) }
     }
 
     /// A failure of reading or writing a file.
@@ -39,25 +45,25 @@ impl Failure {
 
     /// What the user can do about it.
     pub fn hint(mut self, hint: impl Into<String>) -> Failure {
-        self.hint = Some(hint.into());
+        self.parts.hint = Some(hint.into());
         self
     }
 
     /// Adds a field to the JSON error.
     pub fn with(mut self, key: &str, value: impl Into<Value>) -> Failure {
-        self.fields.insert(key.to_owned(), value.into());
+        self.parts.fields.insert(key.to_owned(), value.into());
         self
     }
 
     /// Adds what the JSON document holds beside the error.
     pub fn beside(mut self, values: Map<String, Value>) -> Failure {
-        self.beside = values;
+        self.parts.beside = values;
         self
     }
 
     /// Adds a line below the message of the text form.
     pub fn line(mut self, line: impl Into<String>) -> Failure {
-        self.lines.push(line.into());
+        self.parts.lines.push(line.into());
         self
     }
 
@@ -70,7 +76,7 @@ impl Failure {
     pub fn details(mut self, details: Details) -> Failure {
         let mut put = |key: &str, value: Option<Value>| {
             if let Some(value) = value {
-                self.fields.insert(key.to_owned(), value);
+                self.parts.fields.insert(key.to_owned(), value);
             }
         };
         put("file", details.file.map(|f| f.display().to_string().into()));
@@ -90,7 +96,9 @@ impl Failure {
         let failure = Failure::new(Code::Input, format!("`{}`: {error}", path.display()));
         let hint = match error {
             NpyError::FortranOrder => "save it with numpy.ascontiguousarray(a)",
-            NpyError::Descr { .. } => "convert it, for example with a.astype('<f4'); bfloat16 is stored as <V2",
+            NpyError::Descr { .. } => {
+                "convert it, for example with a.astype('<f4'); bfloat16 is stored as <V2"
+            }
             NpyError::Magic => "write it with numpy.save",
             _ => "the file is damaged or cut short",
         };
@@ -102,25 +110,25 @@ impl Failure {
         let mut error = Map::new();
         error.insert("kind".into(), self.code.kind().into());
         error.insert("exit_code".into(), (self.code as u8).into());
-        error.insert("message".into(), self.message.clone().into());
-        error.extend(self.fields.clone());
-        if let Some(hint) = &self.hint {
+        error.insert("message".into(), self.parts.message.clone().into());
+        error.extend(self.parts.fields.clone());
+        if let Some(hint) = &self.parts.hint {
             error.insert("hint".into(), hint.clone().into());
         }
         let mut document = Map::new();
         document.insert("error".into(), error.into());
-        document.extend(self.beside.clone());
+        document.extend(self.parts.beside.clone());
         document.into()
     }
 
     /// The text for standard error.
     pub fn to_text(&self) -> String {
-        let mut text = format!("error: {}", self.message);
+        let mut text = format!("error: {}", self.parts.message);
         // Writing to a string does not fail.
-        for line in &self.lines {
+        for line in &self.parts.lines {
             let _ = write!(text, "\n  {line}");
         }
-        if let Some(hint) = &self.hint {
+        if let Some(hint) = &self.parts.hint {
             let _ = write!(text, "\n  hint: {hint}");
         }
         text
@@ -151,9 +159,9 @@ impl From<NeffError> for Failure {
 fn hint(error: &NeffError) -> Option<&'static str> {
     Some(match error {
         NeffError::InFile { source, .. } => return hint(source),
-        NeffError::TooShort { .. } | NeffError::HeaderSizeBeyondFile { .. } | NeffError::HeaderSize { .. } => {
-            "this is no NEFF file, or only the start of one"
-        }
+        NeffError::TooShort { .. }
+        | NeffError::HeaderSizeBeyondFile { .. }
+        | NeffError::HeaderSize { .. } => "this is no NEFF file, or only the start of one",
         NeffError::DataSize { .. }
         | NeffError::Digest { .. }
         | NeffError::Gzip { .. }

@@ -5,8 +5,8 @@ use std::io::Write;
 use seqjit::runtime::isa::field::Kind;
 use seqjit::runtime::isa::text::Names;
 use seqjit::runtime::isa::{
-    AluOp, Dtype, Execution, FieldDef, Generation, LayoutDef, LayoutId, OPCODES, OpcodeInfo, Presence,
-    Word, parse_opcode,
+    AluOp, Dtype, Execution, FieldDef, Generation, LayoutDef, LayoutId, OPCODES, OpcodeInfo, Presence, Word,
+    parse_opcode,
 };
 use serde_json::{Value, json};
 
@@ -15,8 +15,15 @@ use super::failure::Failure;
 use super::output::Output;
 use super::{parse_generation, text};
 
+const EXAMPLES: &str = "\
+Examples:
+  seqjit isa
+  seqjit isa MATMUL --generation v3
+  seqjit isa 0x41 --json";
+
 /// Shows the instruction set: all opcodes, or everything about one.
 #[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
     /// A name such as MATMUL, or the byte in hexadecimal, such as 0x02.
     opcode: Option<String>,
@@ -54,7 +61,10 @@ fn list(only: Option<Generation>, out: &mut Output) -> Result<(), Failure> {
         let opcodes: Vec<Value> = opcodes.map(opcode_json).collect();
         return out.document(&json!({ "opcodes": opcodes }));
     }
-    writeln!(out, "byte  name                                presence  engines              family              runs")?;
+    writeln!(
+        out,
+        "byte  name                                presence  engines              family              runs"
+    )?;
     for info in opcodes {
         let family = format!("{:?}", info.family);
         writeln!(
@@ -178,7 +188,8 @@ impl Form {
 }
 
 fn opcode_json(info: &OpcodeInfo) -> Value {
-    let presence = Generation::ALL.map(|g| (g.short_name().to_owned(), presence_name(info.presence_on(g)).into()));
+    let presence =
+        Generation::ALL.map(|g| (g.short_name().to_owned(), presence_name(info.presence_on(g)).into()));
     let (runs, why) = execution(info);
     let mut object = json!({
         "byte": info.byte,
@@ -203,7 +214,8 @@ fn opcode_text(info: &OpcodeInfo, forms: &[Form], out: &mut Output) -> Result<()
     }
     writeln!(out, "  family     {:?}", info.family)?;
     writeln!(out, "  engines    {}", engine_names(info).join(" "))?;
-    let present = Generation::ALL.map(|g| format!("{} {}", g.short_name(), presence_name(info.presence_on(g))));
+    let present =
+        Generation::ALL.map(|g| format!("{} {}", g.short_name(), presence_name(info.presence_on(g))));
     writeln!(out, "  presence   {}", present.join(", "))?;
     let (runs, why) = execution(info);
     writeln!(out, "  runs       {runs}{}", why.map(|why| format!(": {why}")).unwrap_or_default())?;
@@ -308,7 +320,8 @@ fn kind_text(kind: &Kind) -> String {
         // These sets are long and the same everywhere.
         Kind::Dtype | Kind::DtypePair | Kind::Alu => name,
         _ => {
-            let members: Vec<String> = members(kind).into_iter().map(|(v, name)| format!("{v}={name}")).collect();
+            let members: Vec<String> =
+                members(kind).into_iter().map(|(v, name)| format!("{v}={name}")).collect();
             if members.is_empty() { name } else { format!("{name}: {}", members.join(" ")) }
         }
     }

@@ -15,12 +15,13 @@ mod value;
 mod words;
 
 use std::ffi::OsString;
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
 use clap::Parser;
 use clap::error::ContextKind;
 use seqjit::runtime::isa::{EngineId, Generation};
+use tracing_subscriber::filter::LevelFilter;
 
 use self::exit::Code;
 use self::failure::Failure;
@@ -72,11 +73,30 @@ pub fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return usage(&error, &args),
     };
+    start_log();
     let mut out = Output::new(cli.command.json());
     let result = cli.command.run(&mut out).and_then(|()| Ok(out.flush()?));
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => fail(&failure, &mut out),
+    }
+}
+
+/// Shows what the library logs if `SEQJIT_LOG` holds a level; `trace` includes every step of the sequencers.
+fn start_log() {
+    let Some(level) = std::env::var("SEQJIT_LOG").ok().filter(|level| !level.is_empty()) else { return };
+    match level.parse::<LevelFilter>() {
+        Ok(level) => {
+            tracing_subscriber::fmt()
+                .with_max_level(level)
+                .with_writer(std::io::stderr)
+                .with_ansi(std::io::stderr().is_terminal())
+                .without_time()
+                .init();
+        }
+        Err(_) => {
+            note(format_args!("warning: SEQJIT_LOG is `{level}`, expected error, warn, info, debug or trace"))
+        }
     }
 }
 
@@ -99,7 +119,8 @@ fn usage(error: &clap::Error, args: &[OsString]) -> ExitCode {
 
 fn fail(failure: &Failure, out: &mut Output) -> ExitCode {
     let flushed = out.flush();
-    let shown = if out.json { out.document(&failure.to_json()).and_then(|()| Ok(out.flush()?)) } else { Ok(()) };
+    let shown =
+        if out.json { out.document(&failure.to_json()).and_then(|()| Ok(out.flush()?)) } else { Ok(()) };
     if !out.json || shown.is_err() || flushed.is_err() {
         note(failure.to_text());
     }

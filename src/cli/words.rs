@@ -91,7 +91,12 @@ impl<'t> Row<'t> {
             .with("expected", expected)
     }
 
-    fn parse<T>(&self, column: &str, expected: &str, parse: impl Fn(&str) -> Option<T>) -> Result<T, Failure> {
+    fn parse<T>(
+        &self,
+        column: &str,
+        expected: &str,
+        parse: impl Fn(&str) -> Option<T>,
+    ) -> Result<T, Failure> {
         let found = self.get(column);
         parse(found).ok_or_else(|| self.failure(Code::Input, column, found, expected))
     }
@@ -129,7 +134,9 @@ pub fn disassemble(path: &Path, out: &mut Output) -> Result<(), Failure> {
                 DecodeError::Opcode { opcode, generation } => {
                     (format!("opcode 0x{opcode:02x}"), format!("an opcode of {generation}"))
                 }
-                DecodeError::Length { found } => (format!("length 0x{found:02x}"), "0x10 in byte 1".to_owned()),
+                DecodeError::Length { found } => {
+                    (format!("length 0x{found:02x}"), "0x10 in byte 1".to_owned())
+                }
             };
             row.failure(Code::Illegal, WORD, &found, &expected)
         })?;

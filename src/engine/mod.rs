@@ -1,7 +1,10 @@
 //! Running programs: the engine handle, sessions, the scheduler.
 
 mod deadlock;
+mod debug;
 mod random;
+mod report;
+mod run;
 mod schedule;
 mod session;
 mod stops;
@@ -9,11 +12,14 @@ mod stops;
 use std::sync::Arc;
 
 pub use deadlock::{Changer, Deadlock, Waiting};
+pub use debug::Stepped;
+pub use report::{
+    Counters, Exit, InputError, Options, OutputError, Progress, Report, RunError, SessionError,
+};
+pub use run::{Pauser, Until};
 pub use schedule::Schedule;
 pub(crate) use schedule::Scheduler;
-pub use session::{
-    Counters, Exit, InputError, Options, OutputError, Progress, Report, RunError, Session, SessionError,
-};
+pub use session::Session;
 pub use stops::StopError;
 pub(crate) use stops::Stops;
 

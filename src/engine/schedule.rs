@@ -5,7 +5,7 @@ use rand_chacha::ChaCha8Rng;
 use seqjit_runtime::interp::Fault;
 use seqjit_runtime::isa::EngineId;
 use seqjit_runtime::machine::Machine;
-use seqjit_runtime::sequencer::{TURN_WORDS, Turn, dma_turn, engine_turn_until};
+use seqjit_runtime::sequencer::{Cut, Limits, TURN_WORDS, Turn, dma_turn, engine_turn_within};
 
 use super::stops::Stops;
 
@@ -62,24 +62,31 @@ impl Scheduler {
         Scheduler { agents, rng, next: 0, idle: 0, cut: None }
     }
 
-    /// Gives one turn of at most `words` words, or the part of it up to a stop, which is used up by that;
-    /// `None` when no agent can move.
+    /// Gives one turn of at most `words` words, or the part of it up to where it is cut short; `None` when no
+    /// agent can move. A turn that was cut goes on with the next call.
     pub(crate) fn turn(
         &mut self,
         machine: &mut Machine,
         words: u64,
         stops: &mut Stops,
+        limits: &Limits<'_>,
     ) -> Result<Option<Turn>, Fault> {
         while self.idle < self.agents.len() {
             let Allotment { position, limit, progress } = self.cut.take().unwrap_or_else(|| self.choose());
             let turn = match self.agents[position] {
                 Agent::Engine(core, engine) => {
-                    let turn =
-                        engine_turn_until(machine, core, engine, limit.min(words), stops.of(core, engine))?;
-                    if turn.stopped {
-                        stops.reach(machine, core, engine);
+                    let limits = Limits { stops: stops.of(core, engine), ..*limits };
+                    let turn = engine_turn_within(machine, core, engine, limit.min(words), &limits)?;
+                    let left = limit - turn.retired;
+                    if turn.cut.is_some() || (turn.retired == words && left > 0) {
                         let progress = progress + turn.progress;
-                        self.cut = Some(Allotment { position, limit: limit - turn.retired, progress });
+                        self.cut = Some(Allotment { position, limit: left, progress });
+                    }
+                    if turn.cut == Some(Cut::BeforeWord) {
+                        stops.reach(machine, core, engine);
+                    }
+                    if self.cut.is_some() || turn.halted {
+                        self.idle = 0;
                         return Ok(Some(turn));
                     }
                     turn

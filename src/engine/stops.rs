@@ -40,13 +40,14 @@ pub(crate) struct Stops {
 }
 
 impl Stops {
-    pub(super) fn insert(
-        &mut self,
+    /// The address of a word.
+    pub(super) fn address(
+        &self,
         machine: &Machine,
         core: usize,
         engine: EngineId,
         slot: u64,
-    ) -> Result<(), StopError> {
+    ) -> Result<u64, StopError> {
         let cores = machine.cores.len();
         let state = machine.cores.get(core).ok_or(StopError::Core { core, cores })?;
         let stream = &state.spec.streams[engine.index()];
@@ -54,8 +55,18 @@ impl Stops {
         if slot >= words as u64 {
             return Err(StopError::Word { core, engine, slot, words });
         }
+        Ok(stream.base + slot * WORD_BYTES as u64)
+    }
+
+    pub(super) fn insert(
+        &mut self,
+        machine: &Machine,
+        core: usize,
+        engine: EngineId,
+        slot: u64,
+    ) -> Result<(), StopError> {
+        let address = self.address(machine, core, engine, slot)?;
         let addresses = self.addresses.entry((core, engine)).or_default();
-        let address = stream.base + slot * WORD_BYTES as u64;
         if !addresses.contains(&address) {
             addresses.push(address);
         }

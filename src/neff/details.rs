@@ -62,7 +62,11 @@ impl NeffError {
             NeffError::Io { path, .. } => Details { file: Some(path.clone()), ..Details::default() },
             NeffError::InFile { path, source } => Details { file: Some(path.clone()), ..source.details() },
             NeffError::Many { findings } => findings.first().map(NeffError::details).unwrap_or_default(),
-            _ => self.header().or_else(|| self.payload()).or_else(|| self.archive()).unwrap_or_else(|| self.content()),
+            _ => self
+                .header()
+                .or_else(|| self.payload())
+                .or_else(|| self.archive())
+                .unwrap_or_else(|| self.content()),
         }
     }
 
@@ -176,9 +180,9 @@ impl NpyError {
                 at(&8).found(format!("a header up to byte {end}")).expected(format!("at most {size}"))
             }
             NpyError::Header { offset, expected } => at(offset).expected(expected),
-            NpyError::Descr { descr } => header("descr").found(descr).expected(
-                "<f4, <f2, <V2, |i1, |u1, <i2, <u2, <i4, <u4, <i8 or <u8",
-            ),
+            NpyError::Descr { descr } => header("descr")
+                .found(descr)
+                .expected("<f4, <f2, <V2, |i1, |u1, <i2, <u2, <i4, <u4, <i8 or <u8"),
             NpyError::FortranOrder => header("fortran_order").found("True").expected("False"),
             NpyError::Size { offset, found, expected, .. } => at(offset).found(found).expected(expected),
             NpyError::Dtype { dtype } => header("descr").found(dtype.text()),

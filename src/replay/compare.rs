@@ -38,7 +38,7 @@ pub struct Outcome {
     pub dma: Tally,
     /// Bytes of the outputs.
     pub outputs: Tally,
-    /// The first difference, in this order.
+    /// The first difference: core by core in this order, then the outputs.
     pub first_difference: Option<Difference>,
 }
 
@@ -222,7 +222,7 @@ fn words(outcome: &mut Outcome, trace: &CoreTrace, engine: EngineId, gate: Optio
             _ => {}
         }
     }
-    // The engine already waited in its first word when the recording began: of that word, nothing is recorded.
+    // The engine already waited at the gate when the recording began: of that first word, nothing is recorded.
     if let Some((ends, starts)) = gate.and_then(|gate| replayed.get_mut(&gate)) {
         *ends -= (*ends).min(1);
         *starts -= (*starts).min(1);

@@ -98,18 +98,13 @@ pub enum ReplayError {
         /// Most pages accepted.
         limit: usize,
     },
-    /// The recording does not start while the engine waits at the gate.
-    #[error(
-        "graph {graph} {engine}: the recording starts with word {slot}, and the word before it does not wait: \
-         it does not start at the gate between two runs"
-    )]
+    /// An image does not end with a branch back to a word that waits.
+    #[error("graph {graph} {engine}: the image has no gate: it does not end with a branch back to a word that waits")]
     Gate {
         /// Graph.
         graph: String,
         /// Engine.
         engine: EngineId,
-        /// Slot of the first recorded word.
-        slot: u64,
     },
 }
 

@@ -12,7 +12,8 @@
 //!
 //! Everything else that words name and no core answers (control blocks, cells, registers of DMA engines) is
 //! plain memory, zero at the start: a zero control block means "run", and a doorbell is a store that the host's
-//! part looks at. The engines start at the gate between two runs, as the recording does, and stop there.
+//! part looks at. The engines start at the gate, where they wait between two runs, as the recording does, and
+//! the replay ends when all of them wait there again.
 //!
 //! ```no_run
 //! use seqjit::replay::Replay;
@@ -43,9 +44,11 @@ use std::sync::Arc;
 
 use seqjit_runtime::fpenv;
 use seqjit_runtime::interp::Instruction;
-use seqjit_runtime::isa::layouts::CTRL_OM;
+use seqjit_runtime::isa::field::{BranchCmp, BranchMode};
+use seqjit_runtime::isa::layouts::{CTRL_BR, CTRL_OM};
 use seqjit_runtime::isa::{EngineId, Generation, Layout, WORD_BYTES};
 use seqjit_runtime::machine::{CoreSpec, Image, Machine, MachineOptions, Stream};
+use seqjit_runtime::sequencer::Limits;
 use seqjit_runtime::sequencer::csr::Accessor;
 
 pub use changes::Change;
@@ -56,7 +59,7 @@ use memory::{Memory, locate};
 use reach::Reach;
 
 use crate::engine::{Scheduler, Stops};
-use crate::trace::{CoreTrace, Edge, Trace};
+use crate::trace::{CoreTrace, Trace};
 use crate::{OutputError, Program, Schedule, Session, Tensor};
 
 /// Physical cores whose addresses are known.
@@ -76,7 +79,7 @@ impl Replay {
     /// Lays out the memory of a recorded run of a program.
     ///
     /// # Errors
-    /// The trace does not record this program, or not from the gate, or names places that cannot be.
+    /// The trace does not record this program, its images have no gate, or they name places that cannot be.
     pub fn new(trace: Trace, program: &Program) -> Result<Replay, ReplayError> {
         let cores = in_order(trace, program)?;
         let generation = program.generation();
@@ -178,7 +181,7 @@ impl Replay {
             if host.is_eager() {
                 host.act(machine);
             }
-            match scheduler.turn(machine, u64::MAX, &mut stops).map_err(Box::new)? {
+            match scheduler.turn(machine, u64::MAX, &mut stops, &Limits::default()).map_err(Box::new)? {
                 Some(turn) => retired += turn.retired,
                 None if host.act(machine) => {}
                 None => return Ok(()),
@@ -220,22 +223,30 @@ fn streams(core: &CoreTrace, generation: Generation) -> [Stream; 5] {
     })
 }
 
-/// Where each engine of a core waited when the recording began: in the word before the first recorded one.
+/// The gates of a core: where its engines wait between two runs.
 fn gates(core: &CoreTrace, streams: &[Stream; 5]) -> Result<compare::Gates, ReplayError> {
     let mut gates = [None; 5];
-    for engine in EngineId::ALL {
-        let image = core.image(engine);
-        let mut records = core.instructions.iter().filter(|r| r.engine == engine);
-        let Some(first) = records.find(|r| r.edge == Edge::Start) else { continue };
-        let slot = first.slot(image.address);
-        let gate = slot.checked_sub(1);
-        let word = gate.and_then(|gate| streams[engine.index()].words.get(gate as usize));
-        if !word.is_some_and(|word| word.body.as_ref().is_ok_and(reach::waits)) {
-            return Err(ReplayError::Gate { graph: core.graph.clone(), engine, slot });
-        }
-        gates[engine.index()] = gate;
+    for engine in EngineId::ALL.into_iter().filter(|engine| !core.image(*engine).words.is_empty()) {
+        let gate = gate(&streams[engine.index()].words);
+        let missing = || ReplayError::Gate { graph: core.graph.clone(), engine };
+        gates[engine.index()] = Some(gate.ok_or_else(missing)? as u64);
     }
     Ok(gates)
+}
+
+/// An image ends with a branch back; the first word from its target on that waits is the gate (chapter 10
+/// section 7).
+fn gate(words: &[Instruction]) -> Option<usize> {
+    let last = words.last()?.body.as_ref().ok()?;
+    let branch = CTRL_BR::of(&last.operands)?;
+    let back = branch.cmp_op == BranchCmp::ALWAYS && branch.target_mode == BranchMode::RELATIVE;
+    let displacement = i64::from(branch.br_immediate as u32 as i32);
+    let target = (words.len() as i64 - 1).checked_add(displacement / WORD_BYTES as i64)?;
+    let target = usize::try_from(target).ok().filter(|_| back)?;
+    let body = words.iter().enumerate().skip(target);
+    body.filter_map(|(slot, word)| Some((slot, word.body.as_ref().ok()?)))
+        .find(|(_, word)| reach::waits(word))
+        .map(|(slot, _)| slot)
 }
 
 /// The host's part of a core: the changes over the bus that no word of any core explains.

@@ -9,7 +9,7 @@ mod formula;
 mod lane;
 pub mod table;
 
-pub use define::{FUNCTIONS, Function, FunctionMap, define};
+pub use define::{FUNCTIONS, Function, FunctionMap, by_id, define};
 pub use table::{PARAMETRIC_RELU, Refusal, TableFunction, TableSet};
 
 /// How activation functions are evaluated (00-decisions 05-28).

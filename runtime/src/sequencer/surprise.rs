@@ -106,6 +106,8 @@ impl Sequencer {
         } else if !self.immediate_pause() {
             return Verdict::Fatal(UNARMED);
         }
+        // A word at which a breakpoint has stopped, and that has still not run, does not break again.
+        self.broke_at = self.suppressed_at.filter(|at| *at == next_pc);
         setup_halt(self, HaltReason::ExtBreak, next_pc);
         self.rearm();
         Verdict::Halt

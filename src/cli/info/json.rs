@@ -95,7 +95,8 @@ fn traffic(traffic: Traffic) -> Value {
 }
 
 fn stream(stream: &StreamFacts) -> Value {
-    let opcodes: Map<String, Value> = stream.opcodes.iter().map(|(n, count)| (n.clone(), (*count).into())).collect();
+    let opcodes: Map<String, Value> =
+        stream.opcodes.iter().map(|(n, count)| (n.clone(), (*count).into())).collect();
     json!({
         "engine": stream.engine.name(),
         "words": stream.words,
@@ -123,7 +124,9 @@ fn variable(v: &Variable, core: &CoreFacts) -> Value {
             object["backing"] = backing.as_deref().into();
             object["offset"] = (*offset).into();
         }
-        VariableKind::DgeTable { list } | VariableKind::List { list } => object["list"] = list.as_slice().into(),
+        VariableKind::DgeTable { list } | VariableKind::List { list } => {
+            object["list"] = list.as_slice().into()
+        }
         _ => {}
     }
     object

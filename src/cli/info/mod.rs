@@ -11,11 +11,17 @@ use super::failure::Failure;
 use super::output::Output;
 use super::source::Source;
 
+const EXAMPLES: &str = "\
+Examples:
+  seqjit info model.neff
+  seqjit info model.neff --json | jq '.cores[0].streams[0].opcodes'";
+
 /// Shows what a program consists of, without running it.
 ///
 /// Header, inputs and outputs, and of each core: streams with opcode counts, variables, DMA queues; then
 /// everything unusual about the container, and every word that is illegal, unsupported or worth a warning.
 #[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
     #[command(flatten)]
     source: Source,

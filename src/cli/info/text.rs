@@ -26,7 +26,8 @@ pub fn write(
         core(number, facts, out)?;
     }
     section("warnings", program.warnings(), out)?;
-    let (fatal, unusual): (Vec<&WordFinding>, Vec<&WordFinding>) = findings.iter().partition(|f| f.is_fatal());
+    let (fatal, unusual): (Vec<&WordFinding>, Vec<&WordFinding>) =
+        findings.iter().partition(|f| f.is_fatal());
     section("words that cannot run", &fatal, out)?;
     section("unusual words", &unusual, out)?;
     if fatal.is_empty() {
@@ -49,7 +50,12 @@ fn header(file: &Path, program: &Program, cores: &[CoreFacts], out: &mut Output)
     let words: usize = cores.iter().map(CoreFacts::words).sum();
     let plural = if cores.len() == 1 { "" } else { "s" };
     writeln!(out, "{}", file.display())?;
-    writeln!(out, "  {generation} ({}), {} core{plural}, {words} words", generation.short_name(), cores.len())?;
+    writeln!(
+        out,
+        "  {generation} ({}), {} core{plural}, {words} words",
+        generation.short_name(),
+        cores.len()
+    )?;
     let (major, minor) = (h.version_major, h.version_minor);
     let (form, size, digest) = (package(h.package), h.data_size, digest(neff.digest));
     writeln!(out, "  version {major}.{minor}, {form} of {size} bytes, digest {digest}")?;
@@ -108,7 +114,9 @@ fn variable(v: &Variable, core: &CoreFacts, out: &mut Output) -> Result<(), Fail
         VariableKind::File { file_name } => format!(" from {file_name}"),
         VariableKind::Pointer { referenced } => format!(" to {referenced}"),
         VariableKind::Virtual { backing: Some(name), offset } => format!(" in {name} at {offset}"),
-        VariableKind::DgeTable { list } | VariableKind::List { list } => format!(" of {} entries", list.len()),
+        VariableKind::DgeTable { list } | VariableKind::List { list } => {
+            format!(" of {} entries", list.len())
+        }
         _ => String::new(),
     };
     let kind = v.kind.name();

@@ -33,7 +33,8 @@ enum What {
     Dram { name: String, offset: u64 },
 }
 
-const FORM: &str = "sbuf:PARTITION:OFFSET:COUNT:DTYPE@ENGINE:WORD, psum:... or dram:NAME:OFFSET:COUNT:DTYPE@ENGINE:WORD";
+const FORM: &str =
+    "sbuf:PARTITION:OFFSET:COUNT:DTYPE@ENGINE:WORD, psum:... or dram:NAME:OFFSET:COUNT:DTYPE@ENGINE:WORD";
 
 impl FromStr for Dump {
     type Err = String;
@@ -118,7 +119,9 @@ impl Dump {
         let core = &session.machine().cores[self.core];
         let values = value::read_all(self.dtype, core.spec.fp8, self.bytes(session)?).collect();
         let place = match &self.what {
-            What::OnChip { space, partition, offset } => format!("{space} partition {partition} byte {offset:#x}"),
+            What::OnChip { space, partition, offset } => {
+                format!("{space} partition {partition} byte {offset:#x}")
+            }
             What::Dram { name, offset } => format!("dram {name} byte {offset:#x}"),
         };
         let word = core.spec.streams[self.engine.index()].words.get(self.slot as usize);
@@ -168,7 +171,9 @@ fn variable<'s>(session: &'s Session, core: usize, name: &str) -> Result<&'s [u8
         return Ok(buffer.bytes());
     }
     let found = in_graph(session, program, core, name);
-    found.ok_or_else(|| format!("core {core} has no variable `{name}` in device memory (`seqjit info` lists them)"))
+    found.ok_or_else(|| {
+        format!("core {core} has no variable `{name}` in device memory (`seqjit info` lists them)")
+    })
 }
 
 fn in_graph<'s>(session: &'s Session, program: &Program, core: usize, name: &str) -> Option<&'s [u8]> {
@@ -230,9 +235,19 @@ mod tests {
     #[test]
     fn malformed_dumps_are_refused() {
         for text in [
-            "", "sbuf", "sbuf:0:0:1:fp32", "sbuf:0:0:1:fp32@PE", "sbuf:0:0:1@PE:0", "sbuf:x:0:1:fp32@PE:0",
-            "ram:0:0:1:fp32@PE:0", "sbuf:0:0:1:fp4_exp2@PE:0", "sbuf:0:0:1:float@PE:0", "sbuf:0:0:-1:fp32@PE:0",
-            "sbuf:0:0:1:fp32@CPU:0", "sbuf:0:0:1:fp32@x.PE:0", "sbuf:0:0:1:fp32@PE:0x",
+            "",
+            "sbuf",
+            "sbuf:0:0:1:fp32",
+            "sbuf:0:0:1:fp32@PE",
+            "sbuf:0:0:1@PE:0",
+            "sbuf:x:0:1:fp32@PE:0",
+            "ram:0:0:1:fp32@PE:0",
+            "sbuf:0:0:1:fp4_exp2@PE:0",
+            "sbuf:0:0:1:float@PE:0",
+            "sbuf:0:0:-1:fp32@PE:0",
+            "sbuf:0:0:1:fp32@CPU:0",
+            "sbuf:0:0:1:fp32@x.PE:0",
+            "sbuf:0:0:1:fp32@PE:0x",
         ] {
             assert!(text.parse::<Dump>().is_err(), "{text}");
         }

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use seqjit::{Program, Tensor};
 use seqjit::runtime::num::Fp8;
+use seqjit::{Program, Tensor};
 use serde_json::{Value as Json, json};
 
 use super::named::NamedFile;
@@ -44,8 +44,11 @@ impl Expectation {
         let tensor = Tensor::open(&given.file).map_err(|error| Failure::npy(&given.file, &error))?;
         if tensor.shape != output.shape {
             let (found, expected) = (format!("{:?}", tensor.shape), format!("{:?}", output.shape));
-            let message =
-                format!("`{}` has shape {found}, output '{}' has {expected}", given.file.display(), given.name);
+            let message = format!(
+                "`{}` has shape {found}, output '{}' has {expected}",
+                given.file.display(),
+                given.name
+            );
             let failure = Failure::new(Code::Input, message).file(&given.file).with("field", "shape");
             return Err(failure.with("found", found).with("expected", expected));
         }
@@ -68,14 +71,7 @@ impl Expectation {
             }
             elements += 1;
         }
-        Comparison {
-            name: self.name.clone(),
-            file: self.file.clone(),
-            elements,
-            differing,
-            largest,
-            first,
-        }
+        Comparison { name: self.name.clone(), file: self.file.clone(), elements, differing, largest, first }
     }
 }
 
@@ -107,7 +103,8 @@ impl Comparison {
             self.elements,
             self.largest,
         );
-        let failure = Failure::new(Code::Mismatch, message).file(&self.file).with("output", self.name.as_str());
+        let failure =
+            Failure::new(Code::Mismatch, message).file(&self.file).with("output", self.name.as_str());
         Some(
             failure
                 .with("index", index.as_slice())

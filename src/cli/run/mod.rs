@@ -31,11 +31,19 @@ const SHOWN_WARNINGS: usize = 10;
 /// Elements of an output shown where it is not written to a file.
 const SHOWN_ELEMENTS: usize = 6;
 
+const EXAMPLES: &str = "\
+Examples:
+  seqjit run model.neff -i x=x.npy -i w=w.npy -o out
+  seqjit run model.neff --seed 1 --check --schedule 42
+  seqjit run model.neff -i x=x.npy --seed 1 --expect y=reference.npy --rtol 1e-5
+  seqjit run model.neff --seed 1 --dump sbuf:0:0x4000:16:fp32@DVE:12 --dump dram:y:0:8:bfloat16@1.SP:3";
+
 /// Runs a program.
 ///
 /// Every input must be given with -i, or --seed fills the missing ones. Files are numpy arrays (.npy) with the
 /// datatype and shape of the program, little-endian and in C order; bfloat16 is stored as `<V2`.
 #[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
     #[command(flatten)]
     source: Source,
@@ -73,7 +81,8 @@ pub struct Args {
     /// Stop after so many words of all engines.
     #[arg(long, value_name = "N")]
     max_words: Option<u64>,
-    /// Refuse programs that need more memory.
+    /// Refuse programs that need more memory; without it the limit is this machine's memory, where that is
+    /// known.
     #[arg(long, value_name = "BYTES")]
     max_memory: Option<u64>,
     /// Show counters, and every warning.
@@ -287,7 +296,8 @@ impl Task<'_> {
     ) -> Result<Vec<Failure>, Failure> {
         let mut tensors = Vec::new();
         for io in program.outputs() {
-            let tensor = session.output(&io.name).map_err(|error| errors::output(&error, &self.args.source))?;
+            let tensor =
+                session.output(&io.name).map_err(|error| errors::output(&error, &self.args.source))?;
             tensors.push((io.name.as_str(), tensor));
         }
         let borrowed: Vec<(&str, &Tensor)> = tensors.iter().map(|(name, tensor)| (*name, tensor)).collect();

@@ -32,10 +32,16 @@ impl FromStr for NamedFile {
 
 impl NamedFile {
     /// The tensor of this name.
-    pub fn find<'t>(&self, tensors: &'t [IoTensor], option: &str, kind: &str) -> Result<&'t IoTensor, Failure> {
+    pub fn find<'t>(
+        &self,
+        tensors: &'t [IoTensor],
+        option: &str,
+        kind: &str,
+    ) -> Result<&'t IoTensor, Failure> {
         tensors.iter().find(|t| t.name == self.name).ok_or_else(|| {
             let known: Vec<&str> = tensors.iter().map(|t| t.name.as_str()).collect();
-            let message = format!("{option}: no {kind} '{}'; the program has: {}", self.name, known.join(", "));
+            let message =
+                format!("{option}: no {kind} '{}'; the program has: {}", self.name, known.join(", "));
             Failure::new(Code::Usage, message)
                 .with("field", option)
                 .with("found", self.name.as_str())
@@ -49,7 +55,9 @@ pub fn refuse_twice(given: &[NamedFile], option: &str) -> Result<(), Failure> {
     for (position, file) in given.iter().enumerate() {
         if given[..position].iter().any(|g| g.name == file.name) {
             let message = format!("{option}: '{}' is given twice", file.name);
-            return Err(Failure::new(Code::Usage, message).with("field", option).with("found", file.name.as_str()));
+            return Err(Failure::new(Code::Usage, message)
+                .with("field", option)
+                .with("found", file.name.as_str()));
         }
     }
     Ok(())
