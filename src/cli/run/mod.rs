@@ -2,7 +2,7 @@
 
 mod dump;
 mod expect;
-mod named;
+pub(super) mod named;
 mod progress;
 mod save;
 
@@ -202,20 +202,7 @@ impl Task<'_> {
 
     fn inputs(&self, program: &Program, session: &mut Session) -> Result<(), Failure> {
         let args = self.args;
-        for given in &args.input {
-            given.find(program.inputs(), "--input", "input")?;
-            let tensor = Tensor::open(&given.file).map_err(|error| Failure::npy(&given.file, &error))?;
-            session.set_input(&given.name, &tensor).map_err(|error| {
-                let failure = Failure::new(Code::Input, format!("`{}`: {error}", given.file.display()));
-                let failure = failure.file(&given.file).with("field", given.name.as_str());
-                match error {
-                    InputError::Mismatch { found, expected, .. } => {
-                        failure.with("found", found).with("expected", expected)
-                    }
-                    _ => failure,
-                }
-            })?;
-        }
+        set_inputs(&args.input, program, session)?;
         let is_given = |name: &str| args.input.iter().any(|given| given.name == name);
         let missing: Vec<_> = program.inputs().iter().filter(|input| !is_given(&input.name)).collect();
         match args.seed {
@@ -346,6 +333,29 @@ impl Task<'_> {
         let comparison = comparison.map(|c| format!("; {}", c.to_text())).unwrap_or_default();
         Ok(writeln!(self.out, "{name} {} {shape:?} {shown}{comparison}", dtype.text())?)
     }
+}
+
+/// Sets the inputs that `--input` gives.
+pub(super) fn set_inputs(
+    given: &[NamedFile],
+    program: &Program,
+    session: &mut Session,
+) -> Result<(), Failure> {
+    for given in given {
+        given.find(program.inputs(), "--input", "input")?;
+        let tensor = Tensor::open(&given.file).map_err(|error| Failure::npy(&given.file, &error))?;
+        session.set_input(&given.name, &tensor).map_err(|error| {
+            let failure = Failure::new(Code::Input, format!("`{}`: {error}", given.file.display()));
+            let failure = failure.file(&given.file).with("field", given.name.as_str());
+            match error {
+                InputError::Mismatch { found, expected, .. } => {
+                    failure.with("found", found).with("expected", expected)
+                }
+                _ => failure,
+            }
+        })?;
+    }
+    Ok(())
 }
 
 fn not_reached(dump: &Dump) -> Failure {
