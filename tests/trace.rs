@@ -43,10 +43,10 @@ fn word(parts: &[(usize, &[u8])]) -> Word {
 fn the_recorded_run() {
     let Some(path) = common::data(TRACE) else { return };
     let trace = Trace::open(&path).unwrap();
-    assert_eq!(trace.cores.iter().map(|c| (c.graph.as_str(), c.number)).collect::<Vec<_>>(), [
-        ("sg00", 4),
-        ("sg01", 5)
-    ]);
+    assert_eq!(
+        trace.cores.iter().map(|c| (c.graph.as_str(), c.number)).collect::<Vec<_>>(),
+        [("sg00", 4), ("sg01", 5)]
+    );
     let words = |core: &CoreTrace| core.images.iter().map(|i| i.words.len()).sum::<usize>();
     assert_eq!(trace.cores.iter().map(words).sum::<usize>(), 881);
     let core = &trace.cores[0];
@@ -107,7 +107,8 @@ fn records_give_the_vendors_export() {
     let mut semaphores = Vec::new();
     let mut outside = 0;
     for core in &trace.cores {
-        for (engine, name) in EngineId::ALL.into_iter().zip(["Tensor", "Scalar", "GpSimd", "Vector", "Sync"]) {
+        for (engine, name) in EngineId::ALL.into_iter().zip(["Tensor", "Scalar", "GpSimd", "Vector", "Sync"])
+        {
             for [first, last] in pairs(core, engine) {
                 if first.time < start || last.time > end {
                     outside += 1;
@@ -217,7 +218,10 @@ fn a_small_file() {
     assert_eq!(core.image(EngineId::Act).origin, [Some(0), Some(1)]);
     assert!(core.image(EngineId::Pe).words.is_empty());
     let record = core.instructions[0];
-    assert_eq!((record.engine, record.edge, record.slot(0x1000), record.time), (EngineId::Pe, Edge::Start, 1, 77));
+    assert_eq!(
+        (record.engine, record.edge, record.slot(0x1000), record.time),
+        (EngineId::Pe, Edge::Start, 1, 77)
+    );
     assert_eq!((core.changes.len(), core.unknown_records), (0, 1));
 }
 
@@ -284,7 +288,10 @@ fn gzip_is_bounded_and_checked() {
     let bomb = gzip(&vec![6; 1 << 20]);
     assert!(bomb.len() < 10_000);
     assert!(matches!(Trace::read(&bomb, &limits).unwrap_err(), TraceError::TooLarge { limit: 1000 }));
-    assert!(matches!(Trace::read(&vec![6; 1001], &limits).unwrap_err(), TraceError::TooLarge { limit: 1000 }));
+    assert!(matches!(
+        Trace::read(&vec![6; 1001], &limits).unwrap_err(),
+        TraceError::TooLarge { limit: 1000 }
+    ));
     let limits = Limits { message: 10, ..Limits::default() };
     assert!(matches!(Trace::read(&plain, &limits).unwrap_err(), TraceError::MessageLimit { limit: 10, .. }));
 }

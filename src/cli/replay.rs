@@ -95,7 +95,8 @@ pub fn run(args: &Args, out: &mut Output) -> Result<ExitCode, Failure> {
 
 /// The container beside a trace.
 fn beside(trace: &Path) -> PathBuf {
-    let plain = if trace.extension().is_some_and(|e| e == "gz") { trace.with_extension("") } else { trace.into() };
+    let plain =
+        if trace.extension().is_some_and(|e| e == "gz") { trace.with_extension("") } else { trace.into() };
     plain.with_extension("neff")
 }
 
@@ -149,10 +150,9 @@ fn run_failure(error: &ReplayRunError, args: &Args, schedule: u64) -> Failure {
     };
     let failure = Failure::new(code, error).file(&args.file).with("schedule", schedule);
     match error {
-        ReplayRunError::Fault(fault) => failure
-            .with("core", fault.core)
-            .with("engine", fault.engine.name())
-            .with("word", fault.slot),
+        ReplayRunError::Fault(fault) => {
+            failure.with("core", fault.core).with("engine", fault.engine.name()).with("word", fault.slot)
+        }
         _ => failure,
     }
 }

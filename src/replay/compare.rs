@@ -169,7 +169,10 @@ impl fmt::Display for Difference {
         let show = |change: &Option<Change>| change.map_or("nothing".to_owned(), |c| c.to_string());
         match self {
             Difference::Word { graph, engine, slot, recorded, replayed } => {
-                write!(f, "{graph} {engine} word {slot}: recorded {recorded} times, replayed {replayed} times")
+                write!(
+                    f,
+                    "{graph} {engine} word {slot}: recorded {recorded} times, replayed {replayed} times"
+                )
             }
             Difference::Stand { graph, engine, gate, slot } => {
                 write!(f, "{graph} {engine}: stands at word {slot}, the gate is word {gate}")
@@ -236,7 +239,8 @@ fn words(outcome: &mut Outcome, trace: &CoreTrace, engine: EngineId, gate: Optio
         // A word that waits in itself (EVENT_SEMAPHORE) starts before its wait holds on the device.
         let open = u64::from(gate == Some(slot) && theirs.1 == ours.1 + 1);
         if theirs.0 != ours.0 || theirs.1 != ours.1 + open {
-            let (recorded, replayed) = if theirs.0 == ours.0 { (theirs.1, ours.1) } else { (theirs.0, ours.0) };
+            let (recorded, replayed) =
+                if theirs.0 == ours.0 { (theirs.1, ours.1) } else { (theirs.0, ours.0) };
             let graph = trace.graph.clone();
             let difference = Difference::Word { graph, engine, slot, recorded, replayed };
             outcome.differs(|o| &mut o.words, difference);
@@ -332,9 +336,9 @@ fn queues(outcome: &mut Outcome, trace: &CoreTrace, core: &Core) {
 /// Compares the outputs of a machine with those of a session that has run.
 pub(super) fn outputs(outcome: &mut Outcome, session: &Session, machine: &Machine, expected: &[Tensor]) {
     for (io, tensor) in session.program().outputs().iter().zip(expected) {
-        let name = &session.program().image().buffers[io.buffer].name;
-        let buffer = machine.dram.buffers().iter().find(|b| b.spec.name == *name);
-        let found = buffer.map_or(&[][..], |b| b.bytes());
+        let spec = &session.program().image().buffers[io.buffer];
+        let buffer = machine.dram.find(&spec.name, spec.role);
+        let found = buffer.map_or(&[][..], |id| machine.dram.buffer(id).bytes());
         outcome.outputs.recorded += tensor.data.len() as u64;
         outcome.outputs.replayed += found.len() as u64;
         let both = tensor.data.len().max(found.len());

@@ -99,7 +99,9 @@ pub enum ReplayError {
         limit: usize,
     },
     /// An image does not end with a branch back to a word that waits.
-    #[error("graph {graph} {engine}: the image has no gate: it does not end with a branch back to a word that waits")]
+    #[error(
+        "graph {graph} {engine}: the image has no gate: it does not end with a branch back to a word that waits"
+    )]
     Gate {
         /// Graph.
         graph: String,
@@ -119,7 +121,9 @@ pub enum ReplayRunError {
     #[error(transparent)]
     Fault(#[from] Box<Fault>),
     /// The engines run on although the recorded run had ended.
-    #[error("{retired} words have run, {recorded} were recorded, and the engines still do not wait at the gate")]
+    #[error(
+        "{retired} words have run, {recorded} were recorded, and the engines still do not wait at the gate"
+    )]
     Endless {
         /// Words retired.
         retired: u64,

@@ -38,14 +38,17 @@ impl<'p> Memory<'p> {
     pub(super) fn place(&mut self, core: usize, placed: Placed) -> Result<(), ReplayError> {
         let Placed { id, address } = placed;
         let graph = &self.program.neff().graphs[core];
-        let failed =
-            |reason| Err(ReplayError::Variable { graph: graph.name.clone(), id, address, reason });
+        let failed = |reason| Err(ReplayError::Variable { graph: graph.name.clone(), id, address, reason });
         let Some(variable) = graph.def.variables.iter().find(|v| v.id == u32::from(id)) else {
             return failed("the container has no such variable");
         };
         if variable.kind == VariableKind::StateBuffer {
             let base = SBUF_BASE + core_base(self.physical[core]);
-            return if address == base { Ok(()) } else { failed("the State Buffer of the core is elsewhere") };
+            return if address == base {
+                Ok(())
+            } else {
+                failed("the State Buffer of the core is elsewhere")
+            };
         }
         let image = self.program.image();
         let ours = image.cores[core].variables.get(usize::from(id)).copied().flatten();

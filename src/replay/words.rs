@@ -66,10 +66,9 @@ fn lowering(device: &Word, container: &Word) -> Option<Vec<Placed>> {
     let mut want = DMA_DIRECT2D::read(&expected);
     let got = DMA_DIRECT2D::read(device);
     let mut placed = Vec::new();
-    for (want, got) in [
-        (&mut want.src_start_addr, got.src_start_addr),
-        (&mut want.dst_start_addr, got.dst_start_addr),
-    ] {
+    for (want, got) in
+        [(&mut want.src_start_addr, got.src_start_addr), (&mut want.dst_start_addr, got.dst_start_addr)]
+    {
         if let Addr8Form::Variable { id, offset } = want.form() {
             let Addr8Form::Immediate(address) = got.form() else { return None };
             placed.push(Placed { id, address: address.checked_sub(offset.into())? });

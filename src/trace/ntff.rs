@@ -133,7 +133,8 @@ impl<'b> Blob<'b> {
         (offset, bytes): (u64, u64),
         unit: usize,
     ) -> Result<&'b [u8], TraceError> {
-        let outside = || TraceError::Range { what: what(), offset, bytes, available: self.bytes.len() as u64 };
+        let outside =
+            || TraceError::Range { what: what(), offset, bytes, available: self.bytes.len() as u64 };
         let end = offset.checked_add(bytes).ok_or_else(outside)?;
         let range = usize::try_from(offset).ok().zip(usize::try_from(end).ok());
         let run = range.and_then(|(start, end)| self.bytes.get(start..end)).ok_or_else(outside)?;

@@ -12,10 +12,7 @@ const DELETE: u64 = 2;
 ///
 /// # Errors
 /// Position of a patch that cannot be applied, and why.
-pub(super) fn origins(
-    patches: &[Patch],
-    words: usize,
-) -> Result<Vec<Option<usize>>, (usize, &'static str)> {
+pub(super) fn origins(patches: &[Patch], words: usize) -> Result<Vec<Option<usize>>, (usize, &'static str)> {
     let mut origins = Vec::with_capacity(words);
     let mut index = 0;
     for (number, patch) in patches.iter().enumerate() {

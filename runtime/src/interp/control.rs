@@ -195,9 +195,9 @@ fn condition(x: &Exec<'_>, o: &CTRL_BR) -> Result<bool, FaultKind> {
 pub fn element_addresses(o: &MEM_2D, start: u64) -> impl Iterator<Item = u64> {
     let (size, step) = (o.dtype.bytes() as i64, o.step_elem.map(i64::from));
     let [n0, n1] = o.num_elem.map(i64::from);
-    (0..n1).flat_map(move |j| (0..n0).map(move |i| (i, j))).map(move |(i, j)| {
-        start.wrapping_add_signed((i * step[0] + j * step[1]) * size)
-    })
+    (0..n1)
+        .flat_map(move |j| (0..n0).map(move |i| (i, j)))
+        .map(move |(i, j)| start.wrapping_add_signed((i * step[0] + j * step[1]) * size))
 }
 
 /// The element addresses of a MEM_2D word, all checked, in the order of its data slots (section 8.11).
