@@ -74,20 +74,7 @@ impl Setup {
     }
 
     fn inputs(&self, program: &Program, session: &mut Session) -> Result<(), Failure> {
-        for given in &self.input {
-            given.find(program.inputs(), "--input", "input")?;
-            let tensor = Tensor::open(&given.file).map_err(|error| Failure::npy(&given.file, &error))?;
-            session.set_input(&given.name, &tensor).map_err(|error| {
-                let failure = Failure::new(Code::Input, format!("`{}`: {error}", given.file.display()));
-                let failure = failure.file(&given.file).with("field", given.name.as_str());
-                match error {
-                    InputError::Mismatch { found, expected, .. } => {
-                        failure.with("found", found).with("expected", expected)
-                    }
-                    _ => failure,
-                }
-            })?;
-        }
+        set_inputs(&self.input, program, session)?;
         let is_given = |name: &str| self.input.iter().any(|given| given.name == name);
         let missing: Vec<_> = program.inputs().iter().filter(|input| !is_given(&input.name)).collect();
         match self.seed {
@@ -97,4 +84,23 @@ impl Setup {
         }
         Ok(())
     }
+}
+
+/// Sets the inputs that `--input` gives.
+pub fn set_inputs(given: &[NamedFile], program: &Program, session: &mut Session) -> Result<(), Failure> {
+    for given in given {
+        given.find(program.inputs(), "--input", "input")?;
+        let tensor = Tensor::open(&given.file).map_err(|error| Failure::npy(&given.file, &error))?;
+        session.set_input(&given.name, &tensor).map_err(|error| {
+            let failure = Failure::new(Code::Input, format!("`{}`: {error}", given.file.display()));
+            let failure = failure.file(&given.file).with("field", given.name.as_str());
+            match error {
+                InputError::Mismatch { found, expected, .. } => {
+                    failure.with("found", found).with("expected", expected)
+                }
+                _ => failure,
+            }
+        })?;
+    }
+    Ok(())
 }
