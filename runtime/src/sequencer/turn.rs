@@ -1,6 +1,8 @@
 //! Turns: how long one agent runs before the next one does (design section 3 rule 8).
 
-use super::step::{Step, step};
+use std::sync::Arc;
+
+use super::step::{Step, step_in};
 use crate::interp::{Fault, dma};
 use crate::isa::EngineId;
 use crate::machine::Machine;
@@ -21,17 +23,19 @@ pub struct Turn {
 /// retired.
 pub fn engine_turn(machine: &mut Machine, core: usize, engine: EngineId, limit: u64) -> Result<Turn, Fault> {
     let first = machine.cores[core].engines[engine.index()].retired;
+    let mut code = machine.cores[core].engines[engine.index()].code.clone();
     let mut turn = Turn { progress: 0, retired: 0 };
     while turn.retired < limit {
-        match step(machine, core, engine)? {
-            Step::Done { ends_turn } => {
-                turn.progress += 1;
-                turn.retired = machine.cores[core].engines[engine.index()].retired - first;
-                if ends_turn {
-                    break;
-                }
-            }
-            Step::Blocked | Step::Stopped => break,
+        let Step::Done { ends_turn } = step_in(machine, core, engine, &code)? else { break };
+        let state = &machine.cores[core].engines[engine.index()];
+        turn.progress += 1;
+        turn.retired = state.retired - first;
+        if ends_turn {
+            break;
+        }
+        // INSTRUCTION_FLUSH gives the engine new code.
+        if !Arc::ptr_eq(&code, &state.code) {
+            code = state.code.clone();
         }
     }
     Ok(turn)
