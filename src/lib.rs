@@ -1,5 +1,6 @@
 //! Runs NEFF programs on an ordinary CPU.
 
+pub mod asm;
 mod engine;
 pub mod load;
 pub mod neff;
@@ -7,8 +8,8 @@ mod program;
 pub mod tables;
 
 pub use engine::{
-    Changer, Counters, Deadlock, Engine, Exit, InputError, Options, OutputError, Report, RunError, Schedule,
-    Session, SessionError, Waiting,
+    Changer, Counters, Deadlock, Engine, Exit, InputError, Options, OutputError, Pauser, Progress, Report,
+    RunError, Schedule, Session, SessionError, Stepped, StopError, Until, Waiting,
 };
 pub use load::{IoTensor, LoadError, WordFinding};
 pub use neff::npy::{self, Tensor};

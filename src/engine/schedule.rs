@@ -5,7 +5,9 @@ use rand_chacha::ChaCha8Rng;
 use seqjit_runtime::interp::Fault;
 use seqjit_runtime::isa::EngineId;
 use seqjit_runtime::machine::Machine;
-use seqjit_runtime::sequencer::{TURN_WORDS, Turn, dma_turn, engine_turn};
+use seqjit_runtime::sequencer::{Cut, Limits, TURN_WORDS, Turn, dma_turn, engine_turn_within};
+
+use super::stops::Stops;
 
 /// The order in which engines and queues take turns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -32,6 +34,18 @@ pub(super) struct Scheduler {
     next: usize,
     /// Agents asked since something moved.
     idle: usize,
+    /// The turn that a stop cut short. It goes on where it was, so that stopping changes no order.
+    cut: Option<Allotment>,
+}
+
+/// Who may run, and how far.
+struct Allotment {
+    /// Index into [`Scheduler::agents`].
+    position: usize,
+    /// Words left.
+    limit: u64,
+    /// What it has done of it.
+    progress: u64,
 }
 
 impl Scheduler {
@@ -45,27 +59,41 @@ impl Scheduler {
             Schedule::Fixed => None,
             Schedule::Seeded(seed) => Some(ChaCha8Rng::seed_from_u64(seed)),
         };
-        Scheduler { agents, rng, next: 0, idle: 0 }
+        Scheduler { agents, rng, next: 0, idle: 0, cut: None }
     }
 
-    /// Gives one turn of at most `words` words; `None` when no agent can move.
-    pub(super) fn turn(&mut self, machine: &mut Machine, words: u64) -> Result<Option<Turn>, Fault> {
+    /// Gives one turn of at most `words` words, or the part of it up to where it is cut short; `None` when no
+    /// agent can move. A turn that was cut goes on with the next call.
+    pub(super) fn turn(
+        &mut self,
+        machine: &mut Machine,
+        words: u64,
+        stops: &mut Stops,
+        limits: &Limits<'_>,
+    ) -> Result<Option<Turn>, Fault> {
         while self.idle < self.agents.len() {
-            // Drawn agents may repeat, so after as many idle draws everyone is asked in order.
-            let position = match &mut self.rng {
-                Some(rng) if self.idle == 0 => rng.random_range(0..self.agents.len()),
-                _ => self.next,
-            };
-            self.next = (position + 1) % self.agents.len();
-            let limit = match &mut self.rng {
-                Some(rng) => rng.random_range(1..=TURN_WORDS),
-                None => TURN_WORDS,
-            };
+            let Allotment { position, limit, progress } = self.cut.take().unwrap_or_else(|| self.choose());
             let turn = match self.agents[position] {
-                Agent::Engine(core, engine) => engine_turn(machine, core, engine, limit.min(words))?,
+                Agent::Engine(core, engine) => {
+                    let limits = Limits { stops: stops.of(core, engine), ..*limits };
+                    let turn = engine_turn_within(machine, core, engine, limit.min(words), &limits)?;
+                    let left = limit - turn.retired;
+                    if turn.cut.is_some() || (turn.retired == words && left > 0) {
+                        let progress = progress + turn.progress;
+                        self.cut = Some(Allotment { position, limit: left, progress });
+                    }
+                    if turn.cut == Some(Cut::BeforeWord) {
+                        stops.reach(machine, core, engine);
+                    }
+                    if self.cut.is_some() || turn.halted {
+                        self.idle = 0;
+                        return Ok(Some(turn));
+                    }
+                    turn
+                }
                 Agent::Queue(core, queue) => dma_turn(machine, core, queue)?,
             };
-            if turn.progress > 0 {
+            if progress + turn.progress > 0 {
                 self.idle = 0;
                 return Ok(Some(turn));
             }
@@ -73,5 +101,20 @@ impl Scheduler {
         }
         self.idle = 0;
         Ok(None)
+    }
+
+    /// The next agent and how many words it may run.
+    fn choose(&mut self) -> Allotment {
+        // Drawn agents may repeat, so after as many idle draws everyone is asked in order.
+        let position = match &mut self.rng {
+            Some(rng) if self.idle == 0 => rng.random_range(0..self.agents.len()),
+            _ => self.next,
+        };
+        self.next = (position + 1) % self.agents.len();
+        let limit = match &mut self.rng {
+            Some(rng) => rng.random_range(1..=TURN_WORDS),
+            None => TURN_WORDS,
+        };
+        Allotment { position, limit, progress: 0 }
     }
 }

@@ -1,175 +1,17 @@
 //! A session: one machine that runs one program.
 
-use seqjit_runtime::act::ActMode;
-use seqjit_runtime::fpenv;
-use seqjit_runtime::interp::Fault;
-use seqjit_runtime::isa::Dtype;
-use seqjit_runtime::machine::{BufferRole, Machine, MachineOptions};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
-use super::deadlock::Deadlock;
-use super::schedule::{Schedule, Scheduler};
+use seqjit_runtime::isa::{Dtype, EngineId};
+use seqjit_runtime::machine::{Machine, MachineOptions};
+
+use super::report::{InputError, Options, OutputError, SessionError};
+use super::run::Course;
+use super::stops::{StopError, Stops};
 use super::{Engine, random};
 use crate::load::{IoTensor, WordFinding, refuse};
 use crate::{Program, Tensor};
-
-/// How a session behaves.
-#[derive(Clone, PartialEq, Debug)]
-#[non_exhaustive]
-pub struct Options {
-    /// Refuse what the vendor's validators refuse; else the rules that the manual names become warnings.
-    pub strict: bool,
-    /// Check all streams when the session is made. Without it an illegal word faults when it is reached.
-    pub validate: bool,
-    /// Fault on the first read of a byte that nothing has written.
-    pub check: bool,
-    /// Initial value of memory that is neither input nor constant.
-    pub fill: u8,
-    /// Order of turns.
-    pub schedule: Schedule,
-    /// Stop after so many words of all engines.
-    pub max_words: Option<u64>,
-    /// Refuse programs whose memory takes more bytes than this.
-    pub max_memory: Option<u64>,
-    /// Log starts, ends and semaphore changes of all words as notifications.
-    pub trace: bool,
-    /// How activation functions are evaluated.
-    pub activation: ActMode,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Options {
-            strict: true,
-            validate: true,
-            check: false,
-            fill: 0,
-            schedule: Schedule::Fixed,
-            max_words: None,
-            max_memory: None,
-            trace: false,
-            activation: ActMode::default(),
-        }
-    }
-}
-
-/// Why a session cannot be made.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum SessionError {
-    /// Words are illegal or unsupported.
-    #[error("{} words cannot run; the first: {}", .0.len(), .0[0])]
-    Illegal(Vec<WordFinding>),
-    /// The program needs too much memory.
-    #[error("the program needs {needed} bytes of memory, more than the limit of {limit}")]
-    Memory {
-        /// Bytes needed.
-        needed: u64,
-        /// [`Options::max_memory`].
-        limit: u64,
-    },
-}
-
-/// Why an input is refused.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum InputError {
-    /// No such input.
-    #[error("no input '{name}'; the program has: {known}")]
-    Unknown {
-        /// Name given.
-        name: String,
-        /// Names of the program.
-        known: String,
-    },
-    /// Datatype or shape differ.
-    #[error("input '{name}' is {found}, expected {expected}")]
-    Mismatch {
-        /// Name.
-        name: String,
-        /// Datatype and shape given.
-        found: String,
-        /// Datatype and shape of the program.
-        expected: String,
-    },
-}
-
-/// Why an output cannot be read.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum OutputError {
-    /// No such output.
-    #[error("no output '{name}'; the program has: {known}")]
-    Unknown {
-        /// Name given.
-        name: String,
-        /// Names of the program.
-        known: String,
-    },
-    /// The program has not written all of it.
-    #[error("output '{name}': byte {offset} of {size} was never written")]
-    NotWritten {
-        /// Name.
-        name: String,
-        /// First byte that was not written.
-        offset: usize,
-        /// Bytes of the output.
-        size: usize,
-    },
-}
-
-/// Why a run ended in the normal way.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub enum Exit {
-    /// All streams ended and all transfers are done.
-    Finished,
-    /// [`Options::max_words`] words have retired.
-    Budget,
-}
-
-/// Why a run failed. The machine stays as it was at that point, for inspection.
-#[derive(Clone, PartialEq, Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum RunError {
-    /// Inputs have not been set.
-    #[error("inputs not set: {}", .0.join(", "))]
-    MissingInputs(Vec<String>),
-    /// A word faulted.
-    #[error(transparent)]
-    Fault(#[from] Box<Fault>),
-    /// Nothing can go on.
-    #[error(transparent)]
-    Deadlock(#[from] Deadlock),
-    /// The program ended without writing all of an output.
-    #[error(transparent)]
-    Output(#[from] OutputError),
-}
-
-/// Counts of one run.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-#[non_exhaustive]
-pub struct Counters {
-    /// Words retired by all engines.
-    pub retired: u64,
-    /// Turns given.
-    pub turns: u64,
-    /// DMA transfers done.
-    pub transfers: u64,
-    /// Bytes that they read.
-    pub dma_read: u64,
-    /// Bytes that they wrote.
-    pub dma_written: u64,
-}
-
-/// What a run did.
-#[derive(Clone, PartialEq, Debug)]
-#[non_exhaustive]
-pub struct Report {
-    /// Why it ended.
-    pub exit: Exit,
-    /// Counts.
-    pub counters: Counters,
-    /// Things worth telling that did not stop it.
-    pub warnings: Vec<String>,
-}
 
 /// One machine that runs one program, as often as wanted.
 ///
@@ -187,10 +29,15 @@ pub struct Report {
 /// # }
 /// ```
 pub struct Session {
-    program: Program,
-    options: Options,
-    machine: Machine,
-    inputs_set: Vec<bool>,
+    pub(super) program: Program,
+    pub(super) options: Options,
+    pub(super) machine: Machine,
+    pub(super) inputs_set: Vec<bool>,
+    pub(super) stops: Stops,
+    pub(super) stopped: Option<Course>,
+    /// Core, engine, address.
+    pub(super) breakpoints: Vec<(usize, EngineId, u64)>,
+    pub(super) pause: Arc<AtomicBool>,
     _engine: Engine,
 }
 
@@ -224,7 +71,17 @@ impl Session {
             machine.warn(warning.to_string());
         }
         let inputs_set = vec![false; program.inputs().len()];
-        Ok(Session { program: program.clone(), options, machine, inputs_set, _engine: engine.clone() })
+        Ok(Session {
+            program: program.clone(),
+            options,
+            machine,
+            inputs_set,
+            stops: Stops::default(),
+            stopped: None,
+            breakpoints: Vec::new(),
+            pause: Arc::default(),
+            _engine: engine.clone(),
+        })
     }
 
     /// The program.
@@ -297,7 +154,7 @@ impl Session {
         Tensor { dtype: io.dtype, shape: io.shape.clone(), data }
     }
 
-    fn check_written(&self, io: &IoTensor) -> Result<(), OutputError> {
+    pub(super) fn check_written(&self, io: &IoTensor) -> Result<(), OutputError> {
         let buffer = self.machine.dram.buffer(io.buffer);
         let size = buffer.spec.size;
         match buffer.first_unwritten(0, size) {
@@ -306,70 +163,17 @@ impl Session {
         }
     }
 
-    /// Runs the program from its first words to its end.
-    pub fn run(&mut self) -> Result<Report, RunError> {
-        let missing: Vec<String> = self
-            .program
-            .inputs()
-            .iter()
-            .zip(&self.inputs_set)
-            .filter(|(_, set)| !**set)
-            .map(|(io, _)| io.name.clone())
-            .collect();
-        if !missing.is_empty() {
-            return Err(RunError::MissingInputs(missing));
-        }
-        for core in &mut self.machine.cores {
-            core.restart();
-        }
-        for id in 0..self.machine.dram.buffers().len() {
-            if self.machine.dram.buffer(id).spec.role == BufferRole::Output {
-                self.machine.dram.buffer_mut(id).forget_written();
-            }
-        }
-        self.machine.start_all();
-        fpenv::with_default(|| self.run_turns())
+    /// Makes a run stop when an engine is about to run a word, the first time only. The word counts as about
+    /// to run once the engine has come to it and its waits hold. Stopping does not change what the run does.
+    pub fn stop_at(&mut self, core: usize, engine: EngineId, slot: u64) -> Result<(), StopError> {
+        self.stops.insert(&self.machine, core, engine, slot)
     }
 
-    fn run_turns(&mut self) -> Result<Report, RunError> {
-        let mut scheduler = Scheduler::new(&self.machine, self.options.schedule);
-        let mut counters = Counters::default();
-        let exit = loop {
-            let left = self.options.max_words.map_or(u64::MAX, |max| max.saturating_sub(counters.retired));
-            if left == 0 {
-                break Exit::Budget;
-            }
-            let ended = self.engines_ended();
-            match scheduler.turn(&mut self.machine, left).map_err(Box::new)? {
-                Some(turn) => {
-                    counters.turns += 1;
-                    counters.retired += turn.retired;
-                    if ended {
-                        self.machine.warn("a DMA transfer was still open when all streams had ended".into());
-                    }
-                }
-                None if self.engines_ended() => break Exit::Finished,
-                None => return Err(Deadlock::diagnose(&self.machine).into()),
-            }
-        };
-        for queue in self.machine.cores.iter().flat_map(|c| &c.queues) {
-            counters.transfers += queue.completed;
-            counters.dma_read += queue.bytes.0;
-            counters.dma_written += queue.bytes.1;
-        }
-        if exit == Exit::Finished {
-            self.program.outputs().iter().try_for_each(|io| self.check_written(io))?;
-        }
-        Ok(Report { exit, counters, warnings: self.machine.warnings.clone() })
-    }
-
-    fn engines_ended(&self) -> bool {
-        !self.machine.cores.iter().flat_map(|c| &c.engines).any(|e| e.is_active())
-    }
-
-    /// Back to the state at creation: memory, inputs and warnings are forgotten.
+    /// Back to the state at creation: memory, inputs, stops and warnings are forgotten.
     pub fn reset(&mut self) {
         self.machine.reset();
+        self.stops = Stops::default();
+        self.stopped = None;
         self.inputs_set.fill(false);
     }
 }

@@ -7,10 +7,8 @@
 use super::ActError;
 use super::formula::{Exp, Split, arctan, erf, gate, gate_derivative, gelu_cubic, ln, ln_1p_unit};
 use super::formula::{Normal, select, sin, tanh};
-use super::level::{CpuLevel, Lane, map_row};
-
-/// The NaN of every NaN result (00-decisions 03-E14).
-pub const CANONICAL_NAN: f32 = f32::from_bits(0x7FC0_0000);
+use super::lane::{Lane, map_row};
+use crate::num::canonical;
 
 /// One activation function.
 #[derive(Debug)]
@@ -23,7 +21,7 @@ pub struct Function {
     /// `reciprocal` and `abs_reciprocal_sqrt` the range is that of the magnitude.
     pub valid: (f32, f32),
     scalar: fn(f32, f32) -> f32,
-    row: fn(CpuLevel, &[f32], &mut [f32], f32),
+    row: fn(&[f32], &mut [f32], f32),
 }
 
 impl Function {
@@ -36,8 +34,8 @@ impl Function {
     ///
     /// # Panics
     /// If the lengths differ.
-    pub fn eval_row(&self, level: CpuLevel, xs: &[f32], out: &mut [f32], param: f32) {
-        (self.row)(level, xs, out, param);
+    pub fn eval_row(&self, xs: &[f32], out: &mut [f32], param: f32) {
+        (self.row)(xs, out, param);
     }
 }
 
@@ -100,8 +98,7 @@ macro_rules! functions {
                 #[inline(always)]
                 fn at(self, $x: f32) -> f32 {
                     let $p = self.param;
-                    let y: f32 = $formula;
-                    select(y.is_nan(), CANONICAL_NAN, y)
+                    canonical($formula)
                 }
             }
             Function {
@@ -109,7 +106,7 @@ macro_rules! functions {
                 name: stringify!($name),
                 valid: $valid,
                 scalar: |x, param| Definition { param }.at(x),
-                row: |level, xs, out, param| map_row(level, Definition { param }, xs, out),
+                row: |xs, out, param| map_row(Definition { param }, xs, out),
             }
         }),*];
     };
@@ -201,7 +198,8 @@ fn derivative_erf(x: f32) -> f32 {
 #[inline(always)]
 fn gelu(x: f32) -> f32 {
     let phi = Normal::new(x);
-    let tail = select(x < 0.0, phi.e.times(x * phi.m), x * (1.0 - phi.e.times(phi.m)));
+    let negative = -phi.e.times_split(Split::product(x.abs(), phi.m));
+    let tail = select(x < 0.0, negative, x * (1.0 - phi.e.times(phi.m)));
     limit(x, -0.0, select(phi.is_near, x * phi.near, tail))
 }
 

@@ -105,6 +105,14 @@ impl Split {
         Split { hi, lo: a.mul_add(b, -hi) }
     }
 
+    /// a + b exactly.
+    #[inline(always)]
+    pub fn sum(a: f32, b: f32) -> Split {
+        let hi = a + b;
+        let back = hi - a;
+        Split { hi, lo: (a - (hi - back)) + (b - back) }
+    }
+
     /// The negative magnitude.
     #[inline(always)]
     pub fn negative(self) -> Split {
@@ -163,9 +171,20 @@ impl Exp {
     /// `c * e^x`, rounded twice; NaN for an infinite c where e^x is zero.
     #[inline(always)]
     pub fn times(self, c: f32) -> f32 {
-        // One power of two would leave the range of fp32 at both ends.
+        self.scaled(c * self.m)
+    }
+
+    /// `times` without the rounding of c.
+    #[inline(always)]
+    pub fn times_split(self, c: Split) -> f32 {
+        self.scaled(c.hi.mul_add(self.m, c.lo * self.m))
+    }
+
+    /// One power of two would leave the range of fp32 at both ends.
+    #[inline(always)]
+    fn scaled(self, y: f32) -> f32 {
         let half = self.n >> 1;
-        c * self.m * power_of_two(half) * power_of_two(self.n.wrapping_sub(half))
+        y * power_of_two(half) * power_of_two(self.n.wrapping_sub(half))
     }
 }
 
@@ -210,7 +229,7 @@ pub(super) fn tanh(x: f32) -> f32 {
     select(a < 0.6, small, large).copysign(x)
 }
 
-/// sin x for |x| <= 2^16; NaN beyond, where reduction with three parts of pi has no bits left to trust.
+/// sin x for |x| <= 2^16; NaN beyond, where nobody has measured what reduction with three parts of pi is worth.
 #[inline(always)]
 pub(super) fn sin(x: f32) -> f32 {
     let a = x.abs();
@@ -256,6 +275,8 @@ const TAIL_SLOPE: f32 = 0.625;
 fn erfcx(a: f32, slope: f32) -> f32 {
     /// What a relative error of w does to the value: between 1.0 and 1.73 over the range.
     const SENSITIVITY: f32 = 1.4;
+    // Finite, so that nothing below is NaN; the exponential that goes with it is zero long before.
+    let a = select(a > 20.0, 20.0, a);
     let d = a.mul_add(slope, 1.0);
     let w = 1.0 / d;
     let error = (-w).mul_add(d, 1.0) - w * a.mul_add(slope, 1.0 - d);
@@ -301,7 +322,8 @@ pub(super) fn gate(x: f32, z: Split) -> f32 {
 pub(super) fn gate_derivative(z: Split) -> f32 {
     let e = Exp::new(z.negative());
     let v = e.value();
-    let negative = e.times((1.0 + z.hi) + (v + z.lo));
+    let sum = Split::sum(1.0 + z.hi, v);
+    let negative = e.times_split(Split { hi: sum.hi, lo: sum.lo + z.lo });
     let y = select(z.hi < 0.0, negative, z.hi.mul_add(v, 1.0 + v)) / (v + 2.0).mul_add(v, 1.0);
     select(z.hi == f32::INFINITY, 1.0, select(z.hi == f32::NEG_INFINITY, 0.0, y))
 }
@@ -313,11 +335,9 @@ pub(super) fn gelu_cubic(x: f32) -> Split {
     const CUBIC: [f32; 2] = bits([0x3D92_2279, 0x3124_D8B5]);
     let square = Split::product(x, x);
     let p = Split::product(square.hi, CUBIC[0]);
-    let hi = p.hi + LINEAR[0];
-    let back = hi - p.hi;
-    let rounding = (p.hi - (hi - back)) + (LINEAR[0] - back);
+    let factor = Split::sum(p.hi, LINEAR[0]);
     let rest = square.hi.mul_add(CUBIC[1], square.lo.mul_add(CUBIC[0], p.lo));
-    let lo = rounding + (rest + LINEAR[1]);
-    let y = Split::product(x, hi);
+    let lo = factor.lo + (rest + LINEAR[1]);
+    let y = Split::product(x, factor.hi);
     Split { hi: y.hi, lo: x.mul_add(lo, y.lo) }
 }

@@ -2,15 +2,14 @@
 //! (chapter 05 sections 3.7 and 3.8, chapter 10 section 9.1).
 //!
 //! [`resolve`] picks the way once a word; what it returns evaluates single values or whole rows, with the
-//! same bits either way and on every [`CpuLevel`].
+//! same bits either way and on every [`Level`](crate::num::Level).
 
 pub mod define;
 mod formula;
-mod level;
+mod lane;
 pub mod table;
 
-pub use define::{CANONICAL_NAN, FUNCTIONS, Function, FunctionMap, define};
-pub use level::CpuLevel;
+pub use define::{FUNCTIONS, Function, FunctionMap, by_id, define};
 pub use table::{PARAMETRIC_RELU, Refusal, TableFunction, TableSet};
 
 /// How activation functions are evaluated (00-decisions 05-28).
@@ -97,10 +96,10 @@ impl Evaluator<'_> {
     ///
     /// # Panics
     /// If the lengths differ.
-    pub fn eval_row(&self, level: CpuLevel, xs: &[f32], out: &mut [f32], param: f32) {
+    pub fn eval_row(&self, xs: &[f32], out: &mut [f32], param: f32) {
         match self {
-            Evaluator::Table(function) => function.eval_row(level, xs, out),
-            Evaluator::Definition(function) => function.eval_row(level, xs, out, param),
+            Evaluator::Table(function) => function.eval_row(xs, out),
+            Evaluator::Definition(function) => function.eval_row(xs, out, param),
         }
     }
 }

@@ -7,8 +7,9 @@
 
 use std::fmt;
 
-use super::define::CANONICAL_NAN;
-use super::level::{CpuLevel, Lane, map_row};
+use super::formula::select;
+use super::lane::{Lane, map_row};
+use crate::num::canonical;
 
 /// Buckets that the hardware holds (chapter 05 section 3.8); control entries address no more.
 pub const MAX_BUCKETS: usize = 2048;
@@ -263,7 +264,9 @@ impl TableSet {
     pub fn function(&self, id: u8) -> Option<Result<TableFunction<'_>, Refusal>> {
         let index = self.profiles.iter().position(|p| p.id == id)?;
         Some(match &self.lookups[index] {
-            Ok(lookup) => Ok(TableFunction { lookup, coefficients: &self.coefficients }),
+            Ok(Lookup { words, rules }) => {
+                Ok(TableFunction { words, rules, coefficients: &self.coefficients })
+            }
             Err(refusal) => Err(*refusal),
         })
     }
@@ -309,6 +312,12 @@ const KEYS: usize = 512;
 struct Lookup {
     /// Control word of every key. Exponents that take one bucket whole have an entry of size 0.
     words: Box<[u32; KEYS]>,
+    rules: Rules,
+}
+
+/// What a profile says beside its control entries.
+#[derive(Clone, Copy)]
+struct Rules {
     /// Magnitude bits from which on `large` holds, by sign.
     large_from: [u32; 2],
     large: [u32; 2],
@@ -326,8 +335,7 @@ struct Lookup {
 impl Lookup {
     fn new(profile: &Profile, controls: &[Control], buckets: usize) -> Result<Lookup, TableError> {
         let sign = |set: bool| if set { 0x8000_0000 } else { 0 };
-        let mut lookup = Lookup {
-            words: Box::new([0; KEYS]),
+        let mut rules = Rules {
             large_from: [u32::MAX; 2],
             large: [0; 2],
             keep: if profile.symmetric { 0x7FFF_FFFF } else { u32::MAX },
@@ -338,25 +346,14 @@ impl Lookup {
             at_nan: f32::from_bits(profile.at_nan),
             at_inf: [f32::from_bits(profile.at_positive_inf), f32::from_bits(profile.at_negative_inf)],
         };
+        let mut words = Box::new([0; KEYS]);
         for (name, side, region) in profile.regions() {
             let path = Path { function: &profile.name, name, region, exp_offset: profile.exp_offset };
-            lookup.large_from[side] = region.large_from();
-            lookup.large[side] = u32::from(region.large_bucket);
-            path.resolve(controls, buckets, &mut lookup.words[side * 256..][..256])?;
+            rules.large_from[side] = region.large_from();
+            rules.large[side] = u32::from(region.large_bucket);
+            path.resolve(controls, buckets, &mut words[side * 256..][..256])?;
         }
-        Ok(lookup)
-    }
-
-    /// The bucket of an input that is neither zero, infinite nor NaN.
-    #[inline(always)]
-    fn bucket(&self, bits: u32) -> usize {
-        let key = (bits >> 23) as usize % KEYS;
-        let side = (bits >> 31) as usize;
-        let word = self.words[key];
-        let mask = (1 << (word >> 16 & 0xF)) - 1;
-        let index = (word & 0x7FF) + ((bits & 0x7F_FFFF) >> (word >> 11 & 0x1F) & mask);
-        let large = bits & 0x7FFF_FFFF >= self.large_from[side];
-        (if large { self.large[side] } else { index }) as usize
+        Ok(Lookup { words, rules })
     }
 }
 
@@ -409,7 +406,8 @@ impl Path<'_> {
 /// One function of a set, ready to evaluate.
 #[derive(Clone, Copy)]
 pub struct TableFunction<'a> {
-    lookup: &'a Lookup,
+    words: &'a [u32; KEYS],
+    rules: &'a Rules,
     coefficients: &'a Coefficients,
 }
 
@@ -423,14 +421,27 @@ impl TableFunction<'_> {
     ///
     /// # Panics
     /// If the lengths differ.
-    pub fn eval_row(&self, level: CpuLevel, xs: &[f32], out: &mut [f32]) {
-        map_row(level, *self, xs, out);
+    pub fn eval_row(&self, xs: &[f32], out: &mut [f32]) {
+        map_row(*self, xs, out);
     }
 
     /// Index of the bucket that x selects; `None` for zeros, infinities and NaN.
     pub fn bucket(&self, x: f32) -> Option<usize> {
         let finite = x.is_finite() && x != 0.0;
-        finite.then(|| self.lookup.bucket(x.to_bits() & self.lookup.keep | self.lookup.set))
+        finite.then(|| self.find(x.to_bits() & self.rules.keep | self.rules.set) as usize)
+    }
+
+    /// The bucket of an input that is neither zero, infinite nor NaN, after symmetry.
+    #[inline(always)]
+    fn find(&self, bits: u32) -> u32 {
+        let word = self.words[(bits >> 23) as usize % KEYS];
+        let mask = (1 << (word >> 16 & 0xF)) - 1;
+        let index = (word & 0x7FF) + ((bits & 0x7F_FFFF) >> (word >> 11 & 0x1F) & mask);
+        // Bits, not a choice: the optimiser would make one load from a chosen address of it, which is slow.
+        let negative = (bits as i32 >> 31) as u32;
+        let by_sign = |[positive, other]: [u32; 2]| positive ^ ((positive ^ other) & negative);
+        let large = by_sign(self.rules.large);
+        if bits & 0x7FFF_FFFF >= by_sign(self.rules.large_from) { large } else { index }
     }
 }
 
@@ -443,18 +454,17 @@ impl fmt::Debug for TableFunction<'_> {
 impl Lane for TableFunction<'_> {
     #[inline(always)]
     fn at(self, t: f32) -> f32 {
-        let Lookup { keep, set, invert, symmetry_point, at_zero, at_nan, at_inf, .. } = *self.lookup;
-        let bits = t.to_bits() & keep | set;
-        let i = self.lookup.bucket(bits) % MAX_BUCKETS;
+        let Rules { keep, set, invert, symmetry_point, at_zero, at_nan, at_inf, .. } = *self.rules;
         let Coefficients { d, x0 } = self.coefficients;
+        let bits = t.to_bits() & keep | set;
+        let i = self.find(bits) as usize % MAX_BUCKETS;
         let u = f32::from_bits(bits) - x0[i];
         let y = u.mul_add(u.mul_add(u.mul_add(d[3][i], d[2][i]), d[1][i]), d[0][i]);
         let y = f32::from_bits(y.to_bits() ^ t.to_bits() & invert);
-        let y = if t < 0.0 && symmetry_point != 0.0 { y + symmetry_point } else { y };
-        let y = if y.is_nan() { CANONICAL_NAN } else { y };
-        let y = if t == 0.0 { at_zero } else { y };
-        let y = if t == f32::INFINITY { at_inf[0] } else { y };
-        let y = if t == f32::NEG_INFINITY { at_inf[1] } else { y };
-        if t.is_nan() { at_nan } else { y }
+        let y = canonical(select(t < 0.0 && symmetry_point != 0.0, y + symmetry_point, y));
+        let y = select(t == 0.0, at_zero, y);
+        let y = select(t == f32::INFINITY, at_inf[0], y);
+        let y = select(t == f32::NEG_INFINITY, at_inf[1], y);
+        select(t.is_nan(), at_nan, y)
     }
 }

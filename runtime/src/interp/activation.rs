@@ -2,7 +2,7 @@
 
 use super::lanes::for_each_stretch;
 use super::{Access, Exec, FaultKind, Flow, LaneScalar};
-use crate::act::{CpuLevel, Fallback, FunctionMap, PARAMETRIC_RELU, resolve};
+use crate::act::{Fallback, FunctionMap, PARAMETRIC_RELU, resolve};
 use crate::isa::field::{AccumCmd, ImmSrc, ImmSrcN};
 use crate::isa::layouts::{CTRL_NO_23, S3D3_AC};
 use crate::isa::{Decoded, Dtype, PARTITIONS};
@@ -63,7 +63,6 @@ pub fn activate(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
         })
         .collect();
     let mut accumulator = Accumulator::new(x, o.accumulator_cmd, dst.partition);
-    let level = CpuLevel::detect();
     let (mut values, mut results) = (Vec::new(), Vec::new());
     for_each_stretch(x.core(), &[src], &dst, lanes.into(), |lane, sources, out| {
         let n = out.len() / o.out_dtype.bytes();
@@ -73,7 +72,7 @@ pub fn activate(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
         let [scale, bias, param] = scalars[lane];
         // Two roundings, never one (decision 05-20).
         values.iter_mut().for_each(|v| *v = *v * scale + bias);
-        function.evaluator.eval_row(level, &values, &mut results, param);
+        function.evaluator.eval_row(&values, &mut results, param);
         accumulator.add(lane, &results, param);
         num::pack(&results, o.out_dtype, fp8, out);
     });

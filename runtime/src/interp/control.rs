@@ -119,15 +119,15 @@ pub fn mov(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
         return Err(FaultKind::illegal("num_mov", moves, "1 to 8"));
     }
     let mut values = [0; 8];
-    for k in 0..moves {
-        values[k] = match o.move_source {
+    for (k, value) in values[..moves].iter_mut().enumerate() {
+        *value = match o.move_source {
             DataSrc::IMMEDIATE => o.immediate[k],
             _ => x.register("src_registers", o.src_registers.0[k])?,
         };
         x.register("dst_registers", o.dst_registers.0[k])?;
     }
-    for k in 0..moves {
-        set_register(x, o.dst_registers.0[k], values[k]);
+    for (destination, value) in o.dst_registers.0.into_iter().zip(values).take(moves) {
+        set_register(x, destination, value);
     }
     Ok(Flow::Next)
 }
@@ -202,7 +202,11 @@ fn mem_2d(x: &Exec<'_>, o: &MEM_2D) -> Result<Vec<(u64, BusAccess)>, FaultKind> 
         Dtype::UINT8 | Dtype::INT8 | Dtype::UINT16 | Dtype::INT16 => o.dtype.bytes(),
         Dtype::UINT32 | Dtype::INT32 | Dtype::FP32 | Dtype::UINT64 => o.dtype.bytes(),
         other => {
-            return Err(FaultKind::illegal("dtype", other.text(), "an integer up to 32 bits, fp32 or uint64"));
+            return Err(FaultKind::illegal(
+                "dtype",
+                other.text(),
+                "an integer up to 32 bits, fp32 or uint64",
+            ));
         }
     };
     let [n0, n1] = o.num_elem;
@@ -239,7 +243,7 @@ fn data_register(x: &Exec<'_>, o: &MEM_2D, number: u8) -> Result<u64, FaultKind>
     if o.dtype != Dtype::UINT64 {
         return Ok(low);
     }
-    if number % 2 != 0 {
+    if !number.is_multiple_of(2) {
         return Err(FaultKind::illegal("data", format!("register {number}"), "an even register"));
     }
     Ok(u64::from(x.register("data", number + 1)?) << 32 | low)

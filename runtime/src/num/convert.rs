@@ -7,9 +7,13 @@ use crate::isa::Dtype;
 pub const CANONICAL_NAN: f32 = f32::from_bits(0x7FC0_0000);
 
 /// `value`, with every NaN replaced by [`CANONICAL_NAN`].
+///
+/// On bits: a float select between a NaN and another NaN is one that an optimiser may drop.
 #[inline]
 pub fn canonical(value: f32) -> f32 {
-    if value.is_nan() { CANONICAL_NAN } else { value }
+    let bits = value.to_bits();
+    let is_nan = bits & 0x7FFF_FFFF > 0x7F80_0000;
+    f32::from_bits(if is_nan { CANONICAL_NAN.to_bits() } else { bits })
 }
 
 /// Whether [`to_f32`] and [`unpack`](super::unpack) take `dtype`: every datatype but the sentinel, the

@@ -88,8 +88,7 @@ impl Machine {
             Phase::Reset | Phase::Waiting => return Ok(Interrupt::Idle),
         }
         let next = state.next_pc();
-        handle_interrupt(&mut state.seq, next)
-            .map_err(|kind| Box::new(fatal(self, core, engine, None, kind)))
+        handle_interrupt(&mut state.seq, next).map_err(|kind| Box::new(fatal(self, core, engine, None, kind)))
     }
 
     /// Hands a surprise word to the handler of a running engine as if its check had found it, and does what

@@ -3,12 +3,43 @@
 use crate::interp::FaultKind;
 use crate::isa::field::{UpdateMode, WaitMode};
 use crate::isa::layouts::CTRL_ES;
-use crate::isa::{Decoded, EngineId, Generation, Layout};
+use crate::isa::{Decoded, EngineId, Generation, Layout, WORD_BYTES};
 use crate::machine::{
     Action, Core, Engine, Machine, Notification, NotificationKind, SyncChange, Update, Wait,
 };
 
-/// Tests both waits of a word in order and does their side effects; `false`: blocked (decision 02-8.1a).
+/// The waits of a word in the order in which they are tested (decision 02-8.1a).
+fn waits_of(decoded: &Decoded) -> [(WaitMode, u8, u32); 2] {
+    let e = &decoded.events;
+    let second = CTRL_ES::of(&decoded.operands)
+        .map(|w| w.events_extended)
+        .map_or((WaitMode::NONE, 0, 0), |x| (x.wait_mode, x.wait_idx, x.wait_value));
+    [(e.wait_mode, e.wait_idx, e.value), second]
+}
+
+/// Whether an active engine would run its next word, or fault on it, rather than wait. Changes nothing.
+pub(super) fn would_run(core: &Core, engine: EngineId) -> bool {
+    let state = &core.engines[engine.index()];
+    let bytes = state.next_pc().wrapping_sub(core.spec.streams[engine.index()].base);
+    let word = state.code.get((bytes / WORD_BYTES as u64) as usize);
+    let Some(Ok(decoded)) = word.map(|instruction| &instruction.body) else { return state.is_active() };
+    // The second wait sees what the first one changes.
+    let mut sync = core.sync.clone();
+    let holds = |(position, (mode, index, value))| {
+        if mode == WaitMode::NONE || (position == 0 && state.seq.first_wait_taken) {
+            return true;
+        }
+        let Ok(wait) = resolve_wait(state, mode, index, value) else { return true };
+        let holds = sync.holds(&wait);
+        if holds {
+            sync.take(&wait);
+        }
+        holds
+    };
+    state.is_active() && waits_of(decoded).into_iter().enumerate().all(holds)
+}
+
+/// Tests both waits of a word in order and does their side effects; `false`: blocked.
 pub(super) fn take_waits(
     machine: &mut Machine,
     core: usize,
@@ -16,21 +47,17 @@ pub(super) fn take_waits(
     pc: u64,
     decoded: &Decoded,
 ) -> Result<bool, FaultKind> {
-    let e = &decoded.events;
-    let extended = CTRL_ES::of(&decoded.operands).map(|w| &w.events_extended);
-    if e.wait_mode == WaitMode::NONE && extended.is_none() {
+    let waits = waits_of(decoded);
+    if waits.iter().all(|(mode, ..)| *mode == WaitMode::NONE) {
         return Ok(true);
     }
-    let generation = machine.generation;
-    let first = (e.wait_mode, e.wait_idx, e.value);
-    let second = extended.map_or((WaitMode::NONE, 0, 0), |x| (x.wait_mode, x.wait_idx, x.wait_value));
-    for (position, (mode, index, value)) in [first, second].into_iter().enumerate() {
+    for (position, (mode, index, value)) in waits.into_iter().enumerate() {
         let Core { sync, engines, .. } = &mut machine.cores[core];
         let state = &mut engines[engine.index()];
         if mode == WaitMode::NONE || (position == 0 && state.seq.first_wait_taken) {
             continue;
         }
-        let wait = resolve_wait(state, generation, mode, index, value)?;
+        let wait = resolve_wait(state, mode, index, value)?;
         if !sync.holds(&wait) {
             state.blocked_on = Some(wait);
             return Ok(false);
@@ -45,20 +72,12 @@ pub(super) fn take_waits(
 }
 
 /// Resolves the operand of a wait: immediate, register, or register plus offset (decisions 02-3a, 02-3b).
-pub fn resolve_wait(
-    engine: &Engine,
-    generation: Generation,
-    mode: WaitMode,
-    index: u8,
-    value: u32,
-) -> Result<Wait, FaultKind> {
+pub fn resolve_wait(engine: &Engine, mode: WaitMode, index: u8, value: u32) -> Result<Wait, FaultKind> {
     let base = WaitMode(mode.0 & 0x0F);
     match mode.0 {
         0x00..=0x07 | 0x0E | 0x0F | 0xFE => Ok(Wait { mode, index, value }),
-        0x81..=0x85 => {
-            Ok(Wait { mode: base, index, value: event_register(engine, value, value >> 8 == 0)? })
-        }
-        0x91..=0x95 if generation == Generation::Maverick => {
+        0x81..=0x85 => Ok(Wait { mode: base, index, value: event_register(engine, value, value >> 8 == 0)? }),
+        0x91..=0x95 if engine.seq.csr.generation() == Generation::Maverick => {
             let offset = (value as i32 >> 8) as u32;
             Ok(Wait { mode: base, index, value: event_register(engine, value, true)?.wrapping_add(offset) })
         }

@@ -195,37 +195,30 @@ fn operand(bits: u32, dtype: Dtype, mode: Fp32Mode, zero_point: u8, fp8: Fp8) ->
     }
 }
 
+/// The fields that all layouts of both words have under the same names, and the two that differ.
+macro_rules! fields {
+    ($o:expr, transpose_mode: $transpose_mode:expr, zero_point: $zero_point:expr) => {
+        Fields {
+            src: $o.src,
+            in_dtype: $o.in_dtype,
+            fp32_mode: $o.fp32_mode,
+            transpose_mode: $transpose_mode,
+            perf_opt: $o.perf_opt,
+            zero_point: $zero_point,
+            rows: $o.num_active_rows,
+            cols: $o.num_active_cols,
+            row_grp: $o.row_grp,
+            col_grp: $o.col_grp,
+        }
+    };
+}
+
 /// LDWEIGHTS (chapter 05 section 2.2): the first element read goes to the last column.
 pub fn ldweights(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
     let (fields, tagged) = match &w.operands {
-        Operands::S3_LW_V2(o) => (
-            Fields {
-                src: o.src,
-                in_dtype: o.in_dtype,
-                fp32_mode: o.fp32_mode,
-                transpose_mode: 0,
-                perf_opt: o.perf_opt,
-                zero_point: o.quant_offset[0],
-                rows: o.num_active_rows,
-                cols: o.num_active_cols,
-                row_grp: o.row_grp,
-                col_grp: o.col_grp,
-            },
-            false,
-        ),
+        Operands::S3_LW_V2(o) => (fields!(o, transpose_mode: 0, zero_point: o.quant_offset[0]), false),
         Operands::S3_LW_V3(o) => (
-            Fields {
-                src: o.src,
-                in_dtype: o.in_dtype,
-                fp32_mode: o.fp32_mode,
-                transpose_mode: o.transpose_mode,
-                perf_opt: o.perf_opt,
-                zero_point: o.quant_offset[0],
-                rows: o.num_active_rows,
-                cols: o.num_active_cols,
-                row_grp: o.row_grp,
-                col_grp: o.col_grp,
-            },
+            fields!(o, transpose_mode: o.transpose_mode, zero_point: o.quant_offset[0]),
             o.tag_weight_mode & 1 == 1,
         ),
         _ => return Err(later_generation(x)),
@@ -281,36 +274,14 @@ fn later_generation(x: &Exec<'_>) -> FaultKind {
 pub fn matmul(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
     let (fields, dst, out_dtype, flags, zero_region) = match &w.operands {
         Operands::S3D3_MM_V2(o) => (
-            Fields {
-                src: o.src,
-                in_dtype: o.in_dtype,
-                fp32_mode: o.fp32_mode,
-                transpose_mode: 0,
-                perf_opt: o.perf_opt,
-                zero_point: o.quant_offset[0],
-                rows: o.num_active_rows,
-                cols: o.num_active_cols,
-                row_grp: o.row_grp,
-                col_grp: o.col_grp,
-            },
+            fields!(o, transpose_mode: 0, zero_point: o.quant_offset[0]),
             o.dst,
             Dtype::INVALID,
             o.psum_accumulate_flags.0,
             o.psum_zero_region,
         ),
         Operands::S3D3_MM_V3(o) => (
-            Fields {
-                src: o.src,
-                in_dtype: o.in_dtype,
-                fp32_mode: o.fp32_mode,
-                transpose_mode: o.transpose_mode,
-                perf_opt: o.perf_opt,
-                zero_point: 0,
-                rows: o.num_active_rows,
-                cols: o.num_active_cols,
-                row_grp: o.row_grp,
-                col_grp: o.col_grp,
-            },
+            fields!(o, transpose_mode: o.transpose_mode, zero_point: 0),
             o.dst,
             o.out_dtype,
             o.psum_accumulate_flags.0,

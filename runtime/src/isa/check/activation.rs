@@ -1,19 +1,12 @@
 //! Rules of ACTIVATE and ACTIVATION_TABLE_LOAD (chapter 05 sections 3.2, 3.6, 3.7).
 
 use super::address::OperandUse;
-use super::gates::{self};
+use super::gates;
 use super::{Checker, rules};
+use crate::act;
 use crate::isa::Dtype;
 use crate::isa::field::{AccumCmd, ImmSrc, ImmSrcN};
 use crate::isa::layouts::{CTRL_NO_23, S3D3_AC};
-
-/// Parametric ReLU: the one function that reads `imm`.
-const PARAMETRIC_RELU: u8 = 4;
-
-/// Functions with a definition (chapter 05 section 3.7).
-fn is_defined(function: u8) -> bool {
-    matches!(function, 1..=13 | 19 | 21..=26 | 28..=38 | 128..=130)
-}
 
 pub(super) fn activate(c: &mut Checker<'_>) {
     let Some(o) = c.operands::<S3D3_AC>() else { return };
@@ -34,12 +27,12 @@ pub(super) fn activate(c: &mut Checker<'_>) {
     c.scalar("scale_value", o.scale_value, o.scale_src, Dtype::FP32, lanes);
     c.scalar("bias", o.bias, bias_source, bias_dtype, lanes);
     // real words hold a dummy pointer in an `imm` that nothing reads
-    if o.activation_func == PARAMETRIC_RELU || o.accumulator_cmd == AccumCmd::LOAD_ACCUMULATE {
+    if o.activation_func == act::PARAMETRIC_RELU || o.accumulator_cmd == AccumCmd::LOAD_ACCUMULATE {
         c.scalar("imm", o.imm, o.imm_src, Dtype::FP32, lanes);
     }
 
     let in_tables = c.cx.activation_functions.is_some_and(|f| f[usize::from(o.activation_func)]);
-    if !in_tables && !is_defined(o.activation_func) {
+    if !in_tables && act::by_id(o.activation_func).is_none() {
         let expected = "a function with a definition or a table";
         c.report(rules::ACTIVATION_FUNCTION, "activation_func", o.activation_func, expected);
     }

@@ -377,7 +377,7 @@ const NOTIFICATIONS: EnumTable = EnumTable { name: "notification", members: &[(1
 const COLLECTIVES: EnumTable = EnumTable { name: "collective", members: &[(1, "ALL_REDUCE")] };
 
 /// Activation functions in the spelling of the one that is known, EXP (chapter 05 section 3.7).
-const FUNCTIONS: EnumTable = EnumTable {
+pub(super) const FUNCTIONS: EnumTable = EnumTable {
     name: "activation function",
     members: &[
         (1, "IDENTITY"),

@@ -55,12 +55,13 @@ pub use names::{Names, NamesError};
 use std::fmt;
 
 use super::decode::has_length;
+use super::field::Kind;
 use super::{Decoded, EngineId, Generation, OpcodeInfo, Word, parse_opcode};
 use cursor::Cursor;
 use forms::Form;
 use parse::parse;
 use print::{print, print_extension};
-use view::View;
+use view::{View, named_fields};
 
 /// A printed operand.
 #[derive(Clone, Debug)]
@@ -154,6 +155,53 @@ pub fn assemble(
     let mut view = blank(info, generation, names);
     parse(&mut Cursor::new(text), &mut view)?;
     Ok(view.word)
+}
+
+/// What the text of an operand is about, for tools that fill operands in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum OperandShape {
+    /// A walk over memory: an address, steps and counts.
+    Tensor {
+        /// Steps, and counts.
+        dims: usize,
+        /// The datatype stands in front: `fp32@0x0[1,1,1,1][512,1,1,1]`.
+        typed: bool,
+    },
+    /// The address of one value in a partition.
+    Address {
+        /// The datatype stands in front: `fp32@0x4810`.
+        typed: bool,
+    },
+    /// Anything else.
+    Other,
+}
+
+impl OperandShape {
+    fn of(kind: Kind) -> OperandShape {
+        match kind {
+            Kind::Tensor(dims) => OperandShape::Tensor { dims, typed: false },
+            Kind::Ptr | Kind::Imm | Kind::Addr4 => OperandShape::Address { typed: false },
+            _ => OperandShape::Other,
+        }
+    }
+
+    fn typed(self) -> OperandShape {
+        match self {
+            OperandShape::Tensor { dims, .. } => OperandShape::Tensor { dims, typed: true },
+            OperandShape::Address { .. } => OperandShape::Address { typed: true },
+            OperandShape::Other => OperandShape::Other,
+        }
+    }
+}
+
+/// What the operand `key` of an opcode is about; `None` if its text has no such operand.
+pub fn operand_shape(info: &'static OpcodeInfo, generation: Generation, key: &str) -> Option<OperandShape> {
+    let names = Names::new();
+    let view = blank(info, generation, &names);
+    let form = Form::of(info.byte);
+    let item = form.into_iter().flat_map(Form::items).find(|item| item.key == key);
+    let field = || named_fields(view.layout()).find(|field| field.name == key);
+    item.map(|item| item.piece.shape(&view)).or_else(|| field().map(|field| OperandShape::of(field.kind)))
 }
 
 fn view_of<'n>(decoded: &Decoded, generation: Generation, names: &'n Names) -> View<'n> {

@@ -6,7 +6,7 @@ use super::super::{Addr8Form, Dtype};
 use super::cursor::{Cursor, Parsed};
 use super::values;
 use super::view::View;
-use super::{Shown, vendor};
+use super::{OperandShape, Shown, vendor};
 
 /// One operand of a form.
 pub(super) trait Piece: Sync {
@@ -14,6 +14,10 @@ pub(super) trait Piece: Sync {
     fn print(&self, view: &View) -> Option<Shown>;
     /// Fills in what the text says.
     fn parse(&self, cursor: &mut Cursor, view: &mut View) -> Parsed<()>;
+    /// What its text is about.
+    fn shape(&self, _: &View) -> OperandShape {
+        OperandShape::Other
+    }
 }
 
 /// Datatypes whose text the profiler is known to print (chapter 09 section 2.1).
@@ -44,6 +48,10 @@ impl Piece for Exact {
     fn parse(&self, cursor: &mut Cursor, view: &mut View) -> Parsed<()> {
         let field = view.demand(self.0, cursor)?;
         values::parse(field.kind, cursor, view.bytes_mut(field))
+    }
+
+    fn shape(&self, view: &View) -> OperandShape {
+        view.field(self.0).map_or(OperandShape::Other, |field| OperandShape::of(field.kind))
     }
 }
 
@@ -170,6 +178,10 @@ impl Piece for Typed {
     fn parse(&self, cursor: &mut Cursor, view: &mut View) -> Parsed<()> {
         self.0.parse(cursor, view)?;
         self.1.parse(cursor, view)
+    }
+
+    fn shape(&self, view: &View) -> OperandShape {
+        self.1.shape(view).typed()
     }
 }
 

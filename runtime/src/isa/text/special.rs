@@ -7,7 +7,7 @@ use super::events::{self, EXTENDED, Given};
 use super::pieces::{Exact, Number, Piece, Radix};
 use super::values;
 use super::view::View;
-use super::{Shown, ours, vendor};
+use super::{OperandShape, Shown, ours, vendor};
 
 /// A scalar whose source prints elsewhere: pointers in hexadecimal, registers as such, the rest in decimal.
 pub(super) struct Scalar {
@@ -89,6 +89,10 @@ impl Piece for Pointer {
         let source = if cursor.at_register() { ImmSrc::REG_PTR.0 } else { self.0.pointer };
         view.set(self.0.source, u64::from(source));
         values::parse(Kind::Imm, cursor, view.bytes_mut(field))
+    }
+
+    fn shape(&self, _: &View) -> OperandShape {
+        OperandShape::Address { typed: false }
     }
 }
 

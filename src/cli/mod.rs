@@ -1,0 +1,136 @@
+//! The command line: one file a subcommand, and what they share.
+
+mod asm;
+mod disasm;
+mod errors;
+mod exit;
+mod failure;
+mod info;
+mod isa;
+mod output;
+mod run;
+mod source;
+mod text;
+mod value;
+mod words;
+
+use std::ffi::OsString;
+use std::io::{IsTerminal, Write};
+use std::process::ExitCode;
+
+use clap::Parser;
+use clap::error::ContextKind;
+use seqjit::runtime::isa::{EngineId, Generation};
+use tracing_subscriber::filter::LevelFilter;
+
+use self::exit::Code;
+use self::failure::Failure;
+use self::output::{Output, note};
+
+/// Runs NEFF programs (AWS Trainium/Inferentia microcode) on an ordinary CPU.
+#[derive(Parser, Debug)]
+#[command(name = "seqjit", version, after_help = exit::help(), after_long_help = exit::help())]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(clap::Subcommand, Debug)]
+enum Command {
+    Run(Box<run::Args>),
+    Info(info::Args),
+    Disasm(disasm::Args),
+    Asm(asm::Args),
+    Isa(isa::Args),
+}
+
+impl Command {
+    fn json(&self) -> bool {
+        match self {
+            Command::Run(args) => args.json,
+            Command::Info(args) => args.json,
+            Command::Disasm(args) => args.json,
+            Command::Asm(args) => args.json,
+            Command::Isa(args) => args.json,
+        }
+    }
+
+    fn run(&self, out: &mut Output) -> Result<(), Failure> {
+        match self {
+            Command::Run(args) => run::run(args, out),
+            Command::Info(args) => info::run(args, out),
+            Command::Disasm(args) => disasm::run(args, out),
+            Command::Asm(args) => asm::run(args, out),
+            Command::Isa(args) => isa::run(args, out),
+        }
+    }
+}
+
+/// Runs the command with the arguments of the process.
+pub fn main() -> ExitCode {
+    let args: Vec<OsString> = std::env::args_os().collect();
+    let cli = match Cli::try_parse_from(&args) {
+        Ok(cli) => cli,
+        Err(error) => return usage(&error, &args),
+    };
+    start_log();
+    let mut out = Output::new(cli.command.json());
+    let result = cli.command.run(&mut out).and_then(|()| Ok(out.flush()?));
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => fail(&failure, &mut out),
+    }
+}
+
+/// Shows what the library logs if `SEQJIT_LOG` holds a level; `trace` includes every step of the sequencers.
+fn start_log() {
+    let Some(level) = std::env::var("SEQJIT_LOG").ok().filter(|level| !level.is_empty()) else { return };
+    match level.parse::<LevelFilter>() {
+        Ok(level) => {
+            tracing_subscriber::fmt()
+                .with_max_level(level)
+                .with_writer(std::io::stderr)
+                .with_ansi(std::io::stderr().is_terminal())
+                .without_time()
+                .init();
+        }
+        Err(_) => {
+            note(format_args!("warning: SEQJIT_LOG is `{level}`, expected error, warn, info, debug or trace"))
+        }
+    }
+}
+
+/// Help and version, asked for, or a command line that cannot be understood.
+fn usage(error: &clap::Error, args: &[OsString]) -> ExitCode {
+    if error.use_stderr() && args.iter().any(|arg| arg == "--json") {
+        let text = error.render().to_string();
+        let mut failure = Failure::new(Code::Usage, text.trim().trim_start_matches("error: "));
+        for (kind, key) in [(ContextKind::InvalidArg, "field"), (ContextKind::InvalidValue, "found")] {
+            if let Some(value) = error.get(kind) {
+                failure = failure.with(key, value.to_string());
+            }
+        }
+        return fail(&failure, &mut Output::new(true));
+    }
+    // Nobody is left to tell if that fails.
+    let _ = error.print();
+    ExitCode::from(if error.use_stderr() { Code::Usage as u8 } else { Code::Success as u8 })
+}
+
+fn fail(failure: &Failure, out: &mut Output) -> ExitCode {
+    let flushed = out.flush();
+    let shown =
+        if out.json { out.document(&failure.to_json()).and_then(|()| Ok(out.flush()?)) } else { Ok(()) };
+    if !out.json || shown.is_err() || flushed.is_err() {
+        note(failure.to_text());
+    }
+    ExitCode::from(failure.code as u8)
+}
+
+fn parse_engine(text: &str) -> Result<EngineId, &'static str> {
+    EngineId::parse(text).ok_or("expected PE, ACT, POOL, DVE or SP")
+}
+
+fn parse_generation(text: &str) -> Result<Generation, &'static str> {
+    Generation::parse(text).ok_or("expected v2, v3, v4 or v5, or sunda, cayman, mariana or maverick")
+}

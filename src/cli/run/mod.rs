@@ -1,0 +1,357 @@
+//! `seqjit run`: run a program, write, compare and show what it computes.
+
+mod dump;
+mod expect;
+mod named;
+mod progress;
+mod save;
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use seqjit::runtime::num::Fp8;
+use seqjit::{Counters, Engine, Exit, InputError, Options, Program, Schedule, Session, Tensor};
+use serde_json::{Map, Value as Json, json};
+
+use self::dump::Dump;
+use self::expect::{Comparison, Expectation};
+use self::named::{NamedFile, refuse_twice};
+use self::progress::Bar;
+use super::errors;
+use super::exit::Code;
+use super::failure::Failure;
+use super::output::{Output, note};
+use super::source::Source;
+use super::value;
+
+/// Warnings of a run shown without `-v`.
+const SHOWN_WARNINGS: usize = 10;
+
+/// Elements of an output shown where it is not written to a file.
+const SHOWN_ELEMENTS: usize = 6;
+
+const EXAMPLES: &str = "\
+Examples:
+  seqjit run model.neff -i x=x.npy -i w=w.npy -o out
+  seqjit run model.neff --seed 1 --check --schedule 42
+  seqjit run model.neff -i x=x.npy --seed 1 --expect y=reference.npy --rtol 1e-5
+  seqjit run model.neff --seed 1 --dump sbuf:0:0x4000:16:fp32@DVE:12 --dump dram:y:0:8:bfloat16@1.SP:3";
+
+/// Runs a program.
+///
+/// Every input must be given with -i, or --seed fills the missing ones. Files are numpy arrays (.npy) with the
+/// datatype and shape of the program, little-endian and in C order; bfloat16 is stored as `<V2`.
+#[derive(clap::Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    #[command(flatten)]
+    source: Source,
+    /// Read an input from a file.
+    #[arg(short, long = "input", value_name = "NAME=FILE.npy")]
+    input: Vec<NamedFile>,
+    /// Fill the inputs that are not given with random numbers: floats in [-1, 1), integers of any value. The
+    /// same seed gives the same numbers.
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// Write every output to DIR/NAME.npy once the program has ended and written all of all outputs.
+    #[arg(short, long = "output", value_name = "DIR")]
+    output: Option<PathBuf>,
+    /// Fault on the first read of a byte that nothing has written.
+    #[arg(long)]
+    check: bool,
+    /// Order in which engines and DMA queues take turns: `fixed`, or a number that seeds random turns.
+    #[arg(long, value_name = "fixed|SEED", default_value = "fixed")]
+    schedule: Order,
+    /// Compare an output with a file of the same shape. The first element that differs is reported.
+    #[arg(long, value_name = "NAME=FILE.npy")]
+    expect: Vec<NamedFile>,
+    /// Tolerance of --expect: |found - expected| <= ATOL + RTOL * |expected|. NaN equals NaN.
+    #[arg(long, value_name = "R", default_value_t = 0.0, value_parser = tolerance)]
+    rtol: f64,
+    /// See --rtol.
+    #[arg(long, value_name = "A", default_value_t = 0.0, value_parser = tolerance)]
+    atol: f64,
+    /// Show memory when an engine is about to run a word for the first time: it has come to it and its waits
+    /// hold. WHAT is sbuf:PARTITION:OFFSET:COUNT:DTYPE, psum:PARTITION:OFFSET:COUNT:DTYPE or
+    /// dram:NAME:OFFSET:COUNT:DTYPE; WHEN is ENGINE:WORD or CORE.ENGINE:WORD. OFFSET is bytes, WORD counts
+    /// from 0 as in `seqjit disasm`.
+    #[arg(long, value_name = "WHAT@WHEN")]
+    dump: Vec<Dump>,
+    /// Stop after so many words of all engines.
+    #[arg(long, value_name = "N")]
+    max_words: Option<u64>,
+    /// Refuse programs that need more memory; without it the limit is this machine's memory, where that is
+    /// known.
+    #[arg(long, value_name = "BYTES")]
+    max_memory: Option<u64>,
+    /// Show counters, and every warning.
+    #[arg(short, long)]
+    verbose: bool,
+    /// Write one JSON document instead of text.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// The value of `--schedule`.
+#[derive(Clone, Copy, Debug)]
+struct Order(Schedule);
+
+impl FromStr for Order {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Order, &'static str> {
+        if text == "fixed" {
+            return Ok(Order(Schedule::Fixed));
+        }
+        text.parse().map(|seed| Order(Schedule::Seeded(seed))).map_err(|_| "expected `fixed` or a number")
+    }
+}
+
+fn tolerance(text: &str) -> Result<f64, &'static str> {
+    text.parse().ok().filter(|v: &f64| *v >= 0.0).ok_or("expected a number that is not negative")
+}
+
+/// What is known when the command ends, well or not.
+#[derive(Default)]
+struct Report {
+    outputs: Vec<Json>,
+    dumps: Vec<Json>,
+    /// Of a run that did not fail.
+    counters: Option<Counters>,
+    warnings: Vec<String>,
+}
+
+impl Report {
+    fn into_json(self, file: &std::path::Path) -> Map<String, Json> {
+        let mut map = Map::new();
+        map.insert("file".into(), file.display().to_string().into());
+        map.insert("outputs".into(), self.outputs.into());
+        map.insert("dumps".into(), self.dumps.into());
+        if let Some(c) = self.counters {
+            let counters = json!({
+                "retired": c.retired, "turns": c.turns, "transfers": c.transfers,
+                "dma_read": c.dma_read, "dma_written": c.dma_written,
+            });
+            map.insert("counters".into(), counters);
+        }
+        map.insert("warnings".into(), self.warnings.into());
+        map
+    }
+}
+
+/// Runs the subcommand.
+pub fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
+    let mut report = Report::default();
+    let result = Task { args, report: &mut report, out }.run();
+    if !out.json {
+        return result;
+    }
+    let known = report.into_json(&args.source.file);
+    match result {
+        Ok(()) => {
+            let mut document = Map::from_iter([("exit".to_owned(), json!("finished"))]);
+            document.extend(known);
+            out.document(&document.into())
+        }
+        Err(failure) => Err(failure.beside(known)),
+    }
+}
+
+struct Task<'a> {
+    args: &'a Args,
+    report: &'a mut Report,
+    out: &'a mut Output,
+}
+
+impl Task<'_> {
+    fn run(mut self) -> Result<(), Failure> {
+        let args = self.args;
+        refuse_twice(&args.input, "--input")?;
+        refuse_twice(&args.expect, "--expect")?;
+        let program = args.source.open()?;
+        self.report.warnings = program.warnings().to_vec();
+        let expectations = args.expect.iter().map(|given| Expectation::read(given, &program));
+        let expectations = expectations.collect::<Result<Vec<_>, _>>()?;
+        let mut session = self.session(&program)?;
+        self.inputs(&program, &mut session)?;
+        args.dump.iter().try_for_each(|dump| dump.arm(&mut session))?;
+        if let Some(directory) = &args.output {
+            save::prepare(directory)?;
+        }
+        let taken = self.execute(&program, &mut session)?;
+        let failures = self.outputs(&program, &session, &expectations)?;
+        let missed = args.dump.iter().zip(&taken).filter(|(_, taken)| !**taken).map(|(dump, _)| dump);
+        match failures.into_iter().next() {
+            Some(mismatch) => Err(mismatch),
+            None => missed.map(not_reached).next().map_or(Ok(()), Err),
+        }
+    }
+
+    fn session(&self, program: &Program) -> Result<Session, Failure> {
+        let args = self.args;
+        let mut options = Options::default();
+        options.strict = !args.source.lenient;
+        options.check = args.check;
+        options.schedule = args.schedule.0;
+        options.max_words = args.max_words;
+        options.max_memory = args.max_memory.or_else(errors::memory_of_this_machine);
+        Session::new(&Engine::new(), program, options)
+            .map_err(|error| errors::session(error, program, &args.source))
+    }
+
+    fn inputs(&self, program: &Program, session: &mut Session) -> Result<(), Failure> {
+        let args = self.args;
+        for given in &args.input {
+            given.find(program.inputs(), "--input", "input")?;
+            let tensor = Tensor::open(&given.file).map_err(|error| Failure::npy(&given.file, &error))?;
+            session.set_input(&given.name, &tensor).map_err(|error| {
+                let failure = Failure::new(Code::Input, format!("`{}`: {error}", given.file.display()));
+                let failure = failure.file(&given.file).with("field", given.name.as_str());
+                match error {
+                    InputError::Mismatch { found, expected, .. } => {
+                        failure.with("found", found).with("expected", expected)
+                    }
+                    _ => failure,
+                }
+            })?;
+        }
+        let is_given = |name: &str| args.input.iter().any(|given| given.name == name);
+        let missing: Vec<_> = program.inputs().iter().filter(|input| !is_given(&input.name)).collect();
+        match args.seed {
+            Some(seed) => session.set_random_inputs(seed),
+            None if missing.is_empty() => {}
+            None => return Err(errors::missing_inputs(&missing)),
+        }
+        Ok(())
+    }
+
+    /// Runs the program; tells of each dump whether it was taken.
+    fn execute(&mut self, program: &Program, session: &mut Session) -> Result<Vec<bool>, Failure> {
+        let dumps = &self.args.dump;
+        let mut taken = vec![false; dumps.len()];
+        let mut bar = Bar::new(program);
+        let mut result = session.run_with(&mut |progress| bar.show(progress));
+        while let Ok(seqjit::Report { exit: Exit::Stopped { core, engine, slot }, .. }) = result {
+            for (dump, taken) in dumps.iter().zip(&mut taken).filter(|(d, _)| d.is_at(core, engine, slot)) {
+                let shown = dump.take(session).map_err(|error| Failure::new(Code::Internal, error))?;
+                *taken = true;
+                if self.out.json {
+                    self.report.dumps.push(shown.to_json());
+                } else {
+                    bar.pause();
+                    writeln!(self.out, "{}", shown.to_text())?;
+                    self.out.flush()?;
+                }
+            }
+            result = session.resume_with(&mut |progress| bar.show(progress));
+        }
+        drop(bar);
+        self.report.warnings.extend(session.machine().warnings.iter().cloned());
+        let ended = result.map_err(|error| errors::run(error, program, &self.args.source));
+        self.report.counters = ended.as_ref().ok().map(|ended| ended.counters);
+        self.show_run(program)?;
+        let ended = ended?;
+        match ended.exit {
+            Exit::Finished => Ok(taken),
+            Exit::Budget => {
+                let words = ended.counters.retired;
+                let message = format!("stopped after {words} words (--max-words); the program has not ended");
+                Err(Failure::new(Code::Limit, message).with("field", "--max-words").with("found", words))
+            }
+            other => Err(Failure::new(Code::Internal, format!("unexpected end of a run: {other:?}"))),
+        }
+    }
+
+    /// Counters and warnings of the text form.
+    fn show_run(&mut self, program: &Program) -> Result<(), Failure> {
+        if self.out.json {
+            return Ok(());
+        }
+        let verbose = self.args.verbose;
+        // The container's are shown by `info`; every vendor's container has some.
+        let skipped = if verbose { 0 } else { program.warnings().len() };
+        let warnings = &self.report.warnings[skipped..];
+        let shown = if verbose { warnings.len() } else { warnings.len().min(SHOWN_WARNINGS) };
+        warnings[..shown].iter().for_each(|warning| note(format_args!("warning: {warning}")));
+        if shown < warnings.len() {
+            note(format_args!("warning: {} more; -v shows all", warnings.len() - shown));
+        }
+        if let Some(c) = self.report.counters.filter(|_| verbose) {
+            writeln!(
+                self.out,
+                "{} words retired, {} turns, {} transfers, {} bytes read and {} written by DMA",
+                c.retired, c.turns, c.transfers, c.dma_read, c.dma_written
+            )?;
+        }
+        Ok(())
+    }
+
+    /// Writes, compares and shows the outputs; the mismatches are failures that end the command later.
+    fn outputs(
+        &mut self,
+        program: &Program,
+        session: &Session,
+        expectations: &[Expectation],
+    ) -> Result<Vec<Failure>, Failure> {
+        let mut tensors = Vec::new();
+        for io in program.outputs() {
+            let tensor =
+                session.output(&io.name).map_err(|error| errors::output(&error, &self.args.source))?;
+            tensors.push((io.name.as_str(), tensor));
+        }
+        let borrowed: Vec<(&str, &Tensor)> = tensors.iter().map(|(name, tensor)| (*name, tensor)).collect();
+        let files = match &self.args.output {
+            Some(directory) => save::save(directory, &borrowed)?.into_iter().map(Some).collect(),
+            None => vec![None; tensors.len()],
+        };
+        let mut failures = Vec::new();
+        for ((name, tensor), file) in borrowed.into_iter().zip(files) {
+            let expectation = expectations.iter().find(|e| e.name == name);
+            let comparison = expectation.map(|e| e.compare(tensor, self.args.rtol, self.args.atol));
+            failures.extend(comparison.as_ref().and_then(Comparison::failure));
+            self.show_output(name, tensor, file, comparison)?;
+        }
+        Ok(failures)
+    }
+
+    fn show_output(
+        &mut self,
+        name: &str,
+        tensor: &Tensor,
+        file: Option<PathBuf>,
+        comparison: Option<Comparison>,
+    ) -> Result<(), Failure> {
+        let file = file.map(|f| f.display().to_string());
+        let Tensor { dtype, shape, data } = tensor;
+        if self.out.json {
+            let mut object = json!({ "name": name, "dtype": dtype.text(), "shape": shape, "file": file });
+            if let Some(comparison) = comparison {
+                object["expect"] = comparison.to_json();
+            }
+            self.report.outputs.push(object);
+            return Ok(());
+        }
+        let shown = file.map_or_else(
+            || {
+                let first: Vec<String> = value::read_all(*dtype, Fp8::default(), data)
+                    .take(SHOWN_ELEMENTS)
+                    .map(|v| v.to_string())
+                    .collect();
+                let more = if tensor.elements() > SHOWN_ELEMENTS { " ..." } else { "" };
+                format!("= {}{more}", first.join(" "))
+            },
+            |file| format!("-> {file}"),
+        );
+        let comparison = comparison.map(|c| format!("; {}", c.to_text())).unwrap_or_default();
+        Ok(writeln!(self.out, "{name} {} {shape:?} {shown}{comparison}", dtype.text())?)
+    }
+}
+
+fn not_reached(dump: &Dump) -> Failure {
+    let message = format!("--dump {}: the engine never ran this word", dump.text());
+    Failure::new(Code::NotReached, message)
+        .with("core", dump.core)
+        .with("engine", dump.engine.name())
+        .with("word", dump.slot)
+}
