@@ -91,8 +91,8 @@ impl Machine {
         handle_interrupt(&mut state.seq, next).map_err(|kind| Box::new(fatal(self, core, engine, None, kind)))
     }
 
-    /// Hands a surprise word to the handler of a running engine as if its check had found it, and does what
-    /// follows; `true`: the engine goes on. No armed condition gives a word without a known bit or an
+    /// Gives a running engine a surprise word as if its check had found it, and does what follows; `true`: the
+    /// engine goes on. No armed condition gives a word without a known bit or an
     /// external stop that nobody requested: those assertions are reached this way only (decision 01-D6).
     ///
     /// # Errors
@@ -104,7 +104,7 @@ impl Machine {
             return Ok(false);
         }
         let next = state.next_pc();
-        let handled = state.seq.handle_surprises(word, next).and_then(|go_on| {
+        let handled = state.seq.check_surprises(word, next).and_then(|go_on| {
             if !go_on {
                 state.seq.checked = false;
                 leave_loop(state, strict)?;

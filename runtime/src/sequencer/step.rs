@@ -76,7 +76,7 @@ fn next_word<'c>(
     code: &'c [Instruction],
     strict: bool,
 ) -> Result<Next<'c>, FaultKind> {
-    if !state.seq.running && !answer_doorbell(state)? {
+    if !state.seq.running && !answer_doorbell(state, strict)? {
         return Ok(state.seq.fault.clone().map_or(Next::Stopped, Next::Dead));
     }
     let fresh = !state.seq.checked;
@@ -105,14 +105,16 @@ fn next_word<'c>(
 }
 
 /// enter_run or the end of the pause service, if the doorbell is set.
-fn answer_doorbell(state: &mut Engine) -> Result<bool, FaultKind> {
-    let watched = matches!(state.seq.phase, Phase::Waiting | Phase::Paused);
-    if !watched || !state.seq.doorbell() {
-        return Ok(false);
-    }
-    if state.seq.phase == Phase::Paused {
-        resume_from_pause(&mut state.seq);
-        return Ok(true);
+fn answer_doorbell(state: &mut Engine, strict: bool) -> Result<bool, FaultKind> {
+    match state.seq.phase {
+        // The loop's poll has found the running flag cleared.
+        Phase::Running => return leave_loop(state, strict).map(|()| false),
+        Phase::Paused if state.seq.doorbell() => {
+            resume_from_pause(&mut state.seq);
+            return Ok(true);
+        }
+        Phase::Waiting if state.seq.doorbell() => {}
+        _ => return Ok(false),
     }
     let pc = enter_run(&mut state.seq)?;
     // A word that was stopped between its two waits goes on behind the first, if the host lets it.

@@ -46,7 +46,7 @@ impl Sequencer {
     }
 
     /// The handler's fixed order; the first terminal arm wins (section 7.4).
-    pub(super) fn handle_surprises(&mut self, word: u16, next_pc: u64) -> Result<bool, FaultKind> {
+    fn handle_surprises(&mut self, word: u16, next_pc: u64) -> Result<bool, FaultKind> {
         if word & STRONG_ORDER != 0 {
             // The barrier and the drain: an in-order engine has nothing in flight.
             emit(&LogLine::StrongOrder);
