@@ -4,13 +4,13 @@
 
 //mod branches;
 //mod control_words;
-//mod dispatch;
-//mod errors;
+mod dispatch;
+mod errors;
 //mod flush;
 //mod front_end;
 //mod operators;
 //mod registers;
-//mod resume;
+mod resume;
 mod run_states;
 mod support;
 mod surprises;
