@@ -90,8 +90,10 @@ fn integer(op: AluOp, a: u32, b: u32, dtype: Dtype) -> Result<u32, FaultKind> {
     if is_bitwise(op) {
         return Ok(extend(bits(op, a.into(), b.into(), width, dtype)? as u32));
     }
-    let value = |v: u32| if dtype.is_signed() { i64::from(v as i32) } else { i64::from(v) };
-    let wide = if dtype.is_signed() { Dtype::INT32 } else { Dtype::UINT32 };
+    // ABS_VALUE_INT is signed (section 9, chapter 03 section 7), although no predicate set holds it.
+    let signed = dtype.is_signed() || op == AluOp::ABS_VALUE_INT;
+    let value = |v: u32| if signed { i64::from(v as i32) } else { i64::from(v) };
+    let wide = if signed { Dtype::INT32 } else { Dtype::UINT32 };
     let (result, by_zero) = eval_int(op, value(a), value(b), wide).map_err(|_| unsupported(op, dtype))?;
     if by_zero { Err(FaultKind::IntegerDivision) } else { Ok(extend(result as u32)) }
 }

@@ -81,7 +81,9 @@ pub fn resolve_wait(engine: &Engine, mode: WaitMode, index: u8, value: u32) -> R
             let offset = (value as i32 >> 8) as u32;
             Ok(Wait { mode: base, index, value: event_register(engine, value, true)?.wrapping_add(offset) })
         }
-        _ => Err(FaultKind::illegal("wait_mode", format!("0x{:02x}", mode.0), "a wait mode")),
+        _ => {
+            Err(FaultKind::illegal("wait_mode", format!("0x{:02x}", mode.0), "a wait mode of the generation"))
+        }
     }
 }
 

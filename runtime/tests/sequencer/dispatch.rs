@@ -112,8 +112,7 @@ const DEFAULT: &str = "42 48 4A-4C 4E-50 55-57 59-66 69-73 75-76 7F-91 93-94 97-
 const DVE_CAYMAN: &str =
     "41-49 4D 4E 51-54 58 5E 60-66 69-6F 72 7F 82-84 8E 93 98-9B 9D 9E BC E5 E6 E8 E9 EA F0";
 const DVE_CAYMAN_OLD: &str = "4F 5F 70 71";
-const DVE_SUNDA: &str =
-    "41-49 4D 4E 51-54 58 5E 61-66 69-6F 72 7F 82-84 8C-8E 93 94 99 9D-9F E5 E8 EA F0-F2";
+const DVE_SUNDA: &str = "41-49 4D 4E 51-54 58 5E 61-66 69-6F 72 7F 82-84 8C-8E 93 94 99 9D-9F E5 E8 EA F0-F2";
 
 fn range(text: &str) -> std::ops::RangeInclusive<u8> {
     let (first, last) = text.split_once('-').unwrap_or((text, text));
@@ -189,10 +188,15 @@ fn the_pool_table_has_the_families_of_the_manual() {
     for opcode in 0..=255u8 {
         assert_eq!(pool_handler(opcode), family(opcode), "0x{opcode:02x}");
         assert_eq!(slot(opcode).is_some(), (0x41..=0xF2).contains(&opcode), "0x{opcode:02x}");
-        assert_eq!(slot(opcode).is_some() && family(opcode).is_none(), listed(DEFAULT, opcode), "0x{opcode:02x}");
+        assert_eq!(
+            slot(opcode).is_some() && family(opcode).is_none(),
+            listed(DEFAULT, opcode),
+            "0x{opcode:02x}"
+        );
     }
     let count = |f| (0..=255u8).filter(|o| pool_handler(*o) == Some(f)).count();
-    let families = [HandlerFamily::Compute, HandlerFamily::Control, HandlerFamily::Inline, HandlerFamily::Flix];
+    let families =
+        [HandlerFamily::Compute, HandlerFamily::Control, HandlerFamily::Inline, HandlerFamily::Flix];
     assert_eq!(families.map(count), [32, 15, 2, 6]);
 }
 

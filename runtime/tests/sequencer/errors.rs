@@ -98,7 +98,7 @@ fn instruction_cases() -> Vec<Case> {
             "undefined wait mode",
             events(nop(), (0x08, 0), (0, 0), 0),
             0xA400_0200,
-            "core 0 PE word 1 (NOP 0xA4): illegal word: wait_mode is 0x08, expected a wait mode",
+            "core 0 PE word 1 (NOP 0xA4): illegal word: wait_mode is 0x08, expected a wait mode of the generation",
         )
         .logs("S: ErrorHandler : Illegal Instruction(0xa4)"),
         case(
@@ -388,7 +388,9 @@ fn fp(op: u8, a: u32, b: u32, everything: bool) -> (u32, Vec<u32>, Vec<String>) 
     let records: Vec<u32> = notifications(&machine)
         .into_iter()
         .map(|(engine, pc, kind)| match kind {
-            NotificationKind::Error { record, fatal: false } if (engine, pc) == (Some(E), BASE + 64) => record,
+            NotificationKind::Error { record, fatal: false } if (engine, pc) == (Some(E), BASE + 64) => {
+                record
+            }
             other => panic!("{other:?} at {pc:x}"),
         })
         .collect();
@@ -401,7 +403,8 @@ fn fp(op: u8, a: u32, b: u32, everything: bool) -> (u32, Vec<u32>, Vec<String>) 
 /// Section 13.4 and decision D23: codes are the reversed flags, reported in ascending order of the flags.
 #[test]
 fn fp_errors_have_every_code_and_go_on() {
-    let log = |codes: &[u32]| codes.iter().map(|c| format!("S: ErrorHandler : FP Error({c})")).collect::<Vec<_>>();
+    let log =
+        |codes: &[u32]| codes.iter().map(|c| format!("S: ErrorHandler : FP Error({c})")).collect::<Vec<_>>();
     let check = |op, a, b, everything, result, codes: &[u32]| {
         assert_eq!(fp(op, a, b, everything), (result, codes.to_vec(), log(codes)), "{op} {a:x} {b:x}");
     };

@@ -2,14 +2,14 @@
 //!
 //! Words are built from the byte offsets that the manual gives, not with the crate's operand structs.
 
-//mod branches;
-//mod control_words;
+mod branches;
+mod control_words;
 mod dispatch;
 mod errors;
-//mod flush;
-//mod front_end;
-//mod operators;
-//mod registers;
+mod flush;
+mod front_end;
+mod operators;
+mod registers;
 mod resume;
 mod run_states;
 mod support;

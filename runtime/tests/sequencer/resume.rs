@@ -345,7 +345,8 @@ fn stopping_and_going_on_changes_nothing() {
 /// A program of every kind of part, stopped before every single word, by each means.
 #[test]
 fn every_word_can_be_the_one_before_which_an_engine_stops() {
-    let body = vec![Plain::Move(1, 7), Plain::Float(1, 0, 2), Plain::Store(1, 3), Plain::Notify(9), Plain::Flush];
+    let body =
+        vec![Plain::Move(1, 7), Plain::Float(1, 0, 2), Plain::Store(1, 3), Plain::Notify(9), Plain::Flush];
     let parts = [
         Part::Straight(0, body.clone()),
         Part::Loop(1, 3, body.clone()),

@@ -351,7 +351,9 @@ const ROWS: &[Row] = &[
     Row {
         name: "RUNNING, FP exception flag",
         // 1.0 / R0, and R0 is 0
-        from: || running_words(&[move_immediate(&[(1, 0x3F80_0000)]), alu_registers(7, FP32, [1, 0], 2), nop()]),
+        from: || {
+            running_words(&[move_immediate(&[(1, 0x3F80_0000)]), alu_registers(7, FP32, [1, 0], 2), nop()])
+        },
         event: |m| {
             attempt(m);
             let kind = NotificationKind::Error { record: 0x0000_0202, fatal: false };
@@ -524,8 +526,7 @@ fn the_software_front_end_boots_without_a_write() {
     watch(&mut machine, EngineId::Sp);
     let (_, lines) = logged(|| machine.csr_write(0, EngineId::Sp, RUN_STALL, 0).unwrap());
     assert_eq!(writes(&mut machine, EngineId::Sp), "");
-    let expected =
-        ["S: BEGIN on cayman", "S: NX in Sunda mode: HW decode disabled", "S: Pending StartCtrl"];
+    let expected = ["S: BEGIN on cayman", "S: NX in Sunda mode: HW decode disabled", "S: Pending StartCtrl"];
     assert_eq!(lines, expected);
 }
 
@@ -563,9 +564,9 @@ fn intr_info_is_read_once_a_call() {
         watch(&mut machine, E);
         let _ = machine.service_interrupt(0, E);
         let log = accesses(&mut machine, E);
-        let interrupt = log.iter().filter(|a| {
-            [INTR_CTRL, INTR_INFO].contains(&a.offset) || Q7_INTERRUPTS.contains(&a.offset)
-        });
+        let interrupt = log
+            .iter()
+            .filter(|a| [INTR_CTRL, INTR_INFO].contains(&a.offset) || Q7_INTERRUPTS.contains(&a.offset));
         let found: Vec<_> = interrupt.map(|a| (a.write, a.offset, a.value)).collect();
         assert_eq!(found, [(false, INTR_INFO, info)]);
         assert_eq!(machine.csr_read(0, E, INTR_INFO), Some(info));

@@ -98,6 +98,12 @@ impl Setup {
         Setup { options: MachineOptions { trace: true, ..self.options }, ..self }
     }
 
+    /// More buffers of device memory.
+    pub fn buffers(mut self, buffers: Vec<BufferSpec>) -> Self {
+        self.buffers.extend(buffers);
+        self
+    }
+
     /// Streams end gracefully, as those of a container do.
     pub fn container(self) -> Self {
         Setup { container: true, ..self }

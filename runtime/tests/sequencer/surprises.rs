@@ -372,12 +372,7 @@ fn an_external_stop_reaches_a_blocked_word() {
 #[test]
 fn a_first_wait_that_has_fired_belongs_to_its_word_only() {
     let engine = EngineId::Pe;
-    let both = events(
-        event_semaphore((WAIT_GE, 9), 1, (0, 0), 0),
-        (WAIT_SET_THEN_CLEAR, 4),
-        (0, 0),
-        0,
-    );
+    let both = events(event_semaphore((WAIT_GE, 9), 1, (0, 0), 0), (WAIT_SET_THEN_CLEAR, 4), (0, 0), 0);
     let other = events(nop(), (WAIT_SET_THEN_CLEAR, 5), (0, 0), 0);
     let mut machine = machine(engine, &[both, other, halt()]);
     machine.cores[0].sync.events[4] = true;

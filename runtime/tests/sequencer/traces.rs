@@ -19,10 +19,7 @@ fn t1_plain_run() {
         start(&mut machine, E).unwrap();
         machine
     });
-    assert_eq!(
-        writes(&mut machine, E),
-        "start_ctrl=0 run_state=1 lr3=1000 lr4=0 lr3=1080 lr4=0 run_state=0"
-    );
+    assert_eq!(writes(&mut machine, E), "start_ctrl=0 run_state=1 lr3=1000 lr4=0 lr3=1080 lr4=0 run_state=0");
     let core = [
         "S: Pending StartCtrl",
         "S: enter_run: start",
