@@ -5,7 +5,9 @@ mod engine;
 pub mod load;
 pub mod neff;
 mod program;
+pub mod replay;
 pub mod tables;
+pub mod trace;
 
 pub use engine::{
     Changer, Counters, Deadlock, Engine, Exit, InputError, Options, OutputError, Pauser, Progress, Report,

@@ -206,3 +206,46 @@ fn two_cores() {
     assert_rounded("two_cores", &found, &matmul(&x, &to_f64(&inputs[1].1), 128, 256, 256));
     assert_eq!(program("two_cores").cores(), 2);
 }
+
+/// The committed references: what numpy wrote is what the same formulas give here, and what the programs give.
+#[test]
+fn committed_references() {
+    let read = |name: &str| Tensor::open(&path(&format!("{name}.npy"))).unwrap();
+    let [a, b, sum] = ["vector_add_a", "vector_add_b", "vector_add_out"].map(read);
+    let sums: Vec<f64> = to_f64(&a).iter().zip(to_f64(&b)).map(|(a, b)| a + b).collect();
+    assert!(sum == from_f64(Dtype::FP32, &sum.shape, &sums));
+    assert!(run("vector_add", &[("a", a), ("b", b)], "out") == sum);
+
+    let [x, y] = ["softmax_x", "softmax_y"].map(read);
+    let mut exact = to_f64(&x);
+    softmax_rows(&mut exact, 128);
+    assert!(near(&to_f64(&y), &exact, 1e-7), "softmax_y.npy is not the softmax of softmax_x.npy");
+    // The tolerance of the command in README.md.
+    assert!(near(&to_f64(&run("softmax", &[("x", x)], "y")), &to_f64(&y), 1e-5));
+}
+
+/// Whether every element is as near to its exact value, relative to that.
+fn near(found: &[f64], exact: &[f64], limit: f64) -> bool {
+    found.len() == exact.len() && found.iter().zip(exact).all(|(a, b)| (a - b).abs() <= limit * b.abs())
+}
+
+/// The table in `examples/README.md` lists every program with its number of words.
+#[test]
+fn the_readme_counts_words() {
+    let readme = std::fs::read_to_string(path("README.md")).unwrap();
+    let rows: Vec<Vec<&str>> = readme
+        .lines()
+        .map(|line| line.split('|').map(str::trim).collect::<Vec<_>>())
+        .filter(|cells| cells.len() > 4 && cells[1].starts_with('`'))
+        .collect();
+    let sources = std::fs::read_dir(path("")).unwrap().filter(|file| {
+        let file = file.as_ref().unwrap().path();
+        file.extension().is_some_and(|extension| extension == "s")
+    });
+    assert_eq!(rows.len(), sources.count());
+    for cells in rows {
+        let name = cells[1].trim_matches('`');
+        let words: usize = assembled(name).positions.iter().flatten().map(Vec::len).sum();
+        assert_eq!(cells[4], words.to_string(), "{name}");
+    }
+}

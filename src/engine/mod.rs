@@ -18,8 +18,10 @@ pub use report::{
 };
 pub use run::{Pauser, Until};
 pub use schedule::Schedule;
+pub(crate) use schedule::Scheduler;
 pub use session::Session;
 pub use stops::StopError;
+pub(crate) use stops::Stops;
 
 /// What sessions share: today nothing but the handle itself; the code cache and worker threads of the
 /// translator belong here. Engines do not share anything with each other.

@@ -195,6 +195,16 @@ fn condition(x: &Exec<'_>, o: &CTRL_BR) -> Result<bool, FaultKind> {
     })
 }
 
+/// Addresses of the elements of a MEM_2D word that starts at `start`, in the order of its data slots:
+/// dimension 0 is the faster one and steps count elements (section 8.11).
+pub fn element_addresses(o: &MEM_2D, start: u64) -> impl Iterator<Item = u64> {
+    let (size, step) = (o.dtype.bytes() as i64, o.step_elem.map(i64::from));
+    let [n0, n1] = o.num_elem.map(i64::from);
+    (0..n1)
+        .flat_map(move |j| (0..n0).map(move |i| (i, j)))
+        .map(move |(i, j)| start.wrapping_add_signed((i * step[0] + j * step[1]) * size))
+}
+
 /// The elements of a MEM_2D word: address and access, all checked, in the order of its data slots (section
 /// 8.11).
 fn mem_2d(x: &Exec<'_>, o: &MEM_2D) -> Result<Vec<(u64, BusAccess)>, FaultKind> {
@@ -224,12 +234,7 @@ fn mem_2d(x: &Exec<'_>, o: &MEM_2D) -> Result<Vec<(u64, BusAccess)>, FaultKind> 
         }
         Addr8Form::Unsupported(why) => return Err(FaultKind::unsupported("start_addr", why)),
     };
-    let at = |i0: u8, i1: u8| {
-        let elements = i64::from(i0) * i64::from(o.step_elem[0]) + i64::from(i1) * i64::from(o.step_elem[1]);
-        start.wrapping_add_signed(elements * size as i64)
-    };
-    let addresses: Vec<u64> =
-        (0..n1).flat_map(|i1| (0..n0).map(move |i0| (i0, i1))).map(|(i, j)| at(i, j)).collect();
+    let addresses: Vec<u64> = element_addresses(o, start).collect();
     let region = |a: u64| a >> 24;
     if x.machine.options.strict && addresses.iter().any(|a| region(*a) != region(addresses[0])) {
         return Err(FaultKind::illegal("step_elem", "a span across 16 MiB", "one aligned 16 MiB region"));

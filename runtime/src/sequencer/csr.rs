@@ -359,7 +359,7 @@ impl CsrFile {
     }
 
     /// Writes the resume PC, low half first.
-    pub(crate) fn set_resume_pc(&mut self, by: Accessor, pc: u64) {
+    pub fn set_resume_pc(&mut self, by: Accessor, pc: u64) {
         self.write(by, LR_PC_LO, pc as u32);
         self.write(by, LR_PC_HI, (pc >> 32) as u32);
     }

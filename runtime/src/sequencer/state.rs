@@ -216,6 +216,11 @@ impl Sequencer {
         self.bounds = (0, u64::MAX);
     }
 
+    /// Tests the surprises of the next word again, also if it has passed them and waits.
+    pub fn test_again(&mut self) {
+        self.checked = false;
+    }
+
     /// Writes a control register. `None`: there is none at this offset.
     pub fn write_csr(&mut self, by: Accessor, offset: u32, value: u32) -> Option<()> {
         self.csr.write(by, offset, value)?;

@@ -108,7 +108,7 @@ impl Sequencer {
     }
 
     /// SET_ORDERING_MODE (section 12.5): takes effect with the next word.
-    pub(crate) fn set_ordering_mode(&mut self, strong: bool) {
+    pub fn set_ordering_mode(&mut self, strong: bool) {
         let bit = match self.mode {
             Mode::Sunda => 1 << 20,
             Mode::HwDecode => 1 << 21,

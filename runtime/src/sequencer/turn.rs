@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::state::HaltReason;
 use super::step::{Step, step_in};
 use super::waits::would_run;
 use crate::interp::{Fault, dma};
@@ -76,9 +77,12 @@ pub fn engine_turn_within(
                 break;
             }
         }
-        let running = machine.cores[core].engines[engine.index()].seq.running;
+        let state = &machine.cores[core].engines[engine.index()];
+        let (active, running) = (state.is_active(), state.seq.running);
         let Step::Done { ends_turn } = step_in(machine, core, engine, &code)? else {
-            turn.halted = running && !machine.cores[core].engines[engine.index()].seq.running;
+            let seq = &machine.cores[core].engines[engine.index()].seq;
+            // One that was just started may break at once; if it finds no word at all, nothing has happened.
+            turn.halted = !seq.running && (running || (active && seq.halt_reason != HaltReason::Halt));
             break;
         };
         let state = &machine.cores[core].engines[engine.index()];

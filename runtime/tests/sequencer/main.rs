@@ -8,6 +8,7 @@ mod dispatch;
 mod errors;
 mod flush;
 mod front_end;
+mod interrupts;
 mod operators;
 mod registers;
 mod resume;

@@ -149,6 +149,7 @@ impl Setup {
         }
         CoreSpec {
             name: "test".into(),
+            physical: 0,
             streams,
             queues: Vec::new(),
             variables: Vec::new(),
