@@ -8,7 +8,7 @@
 pub mod csr;
 pub mod dispatch;
 pub mod error;
-pub mod halt;
+mod halt;
 mod host;
 pub mod log;
 mod state;
@@ -18,6 +18,7 @@ mod turn;
 mod waits;
 
 pub use dispatch::legal_opcodes;
+pub use halt::Interrupt;
 pub use state::{EXTERNAL_WORDS, HaltReason, Mode, PAUSED, PENDING, Phase, RUNNING, Sequencer, Snapshot};
 pub use step::{Step, step};
 pub use turn::{Cut, Limits, TURN_WORDS, Turn, dma_turn, engine_turn, engine_turn_within};
