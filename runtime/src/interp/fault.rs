@@ -16,7 +16,7 @@ pub struct Fault {
     /// Slot of the word in its stream: (pc - base) / 64.
     pub slot: u64,
     /// The word, where one could be fetched.
-    pub word: Option<Word>,
+    pub word: Option<Box<Word>>,
     /// What was wrong.
     pub kind: FaultKind,
 }

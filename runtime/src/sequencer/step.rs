@@ -312,7 +312,7 @@ pub(super) fn fatal(
     let kind = if error.class == class { kind } else { error.class.assertion().unwrap_or(kind) };
     let Core { engines, spec, .. } = &mut machine.cores[core];
     let slot = pc.wrapping_sub(spec.streams[engine.index()].base) / 64;
-    let fault = Fault { core, engine, pc, slot, word, kind };
+    let fault = Fault { core, engine, pc, slot, word: word.map(Box::new), kind };
     let state = &mut engines[engine.index()];
     state.blocked_on = None;
     setup_halt(&mut state.seq, HaltReason::Fatal, pc);
