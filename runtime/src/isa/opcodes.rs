@@ -355,6 +355,17 @@ impl OpcodeInfo {
         self.engines.contains(&engine)
     }
 
+    /// What executing it does on a generation: no function reads the matrix words of MARIANA and MAVERICK,
+    /// which have layouts of their own, yet.
+    pub fn execution_on(&self, generation: Generation) -> Execution {
+        match self.execution {
+            Execution::Run if self.family == Family::Pe && generation > Generation::Cayman => {
+                Execution::Later
+            }
+            execution => execution,
+        }
+    }
+
     /// A pseudo-word: resolved by the loader, unknown to the device (chapter 07 section 9).
     pub fn is_pseudo(&self) -> bool {
         (0xC1..=0xDF).contains(&self.byte)
