@@ -130,11 +130,9 @@ impl Checker<'_> {
             let found = format_args!("DoublePixel, {}", pass.in_dtype.text());
             self.report(rules::DOUBLE_ROW, "perf_opt", found, "FP8, cayman or later");
         }
-        if pass.perf_opt == DOUBLE_ROW {
-            if !fp8 || pass.col_grp != ALL_LINES {
-                let found = format_args!("DoubleRow, {}, col_grp {:#x}", pass.in_dtype.text(), pass.col_grp);
-                self.report(rules::DOUBLE_ROW, "perf_opt", found, "FP8, col_grp 0xf, cayman or later");
-            }
+        if pass.perf_opt == DOUBLE_ROW && !(fp8 && pass.col_grp == ALL_LINES) {
+            let found = format_args!("DoubleRow, {}, col_grp {:#x}", pass.in_dtype.text(), pass.col_grp);
+            self.report(rules::DOUBLE_ROW, "perf_opt", found, "FP8, col_grp 0xf, cayman or later");
         }
         let start = self.tensor("src", &pass.src, src.only(Space::Sbuf));
         self.group(["row_grp", "num_active_rows", "src"], pass.row_grp, pass.rows, start);
