@@ -3,6 +3,8 @@
 
 #![allow(dead_code)]
 
+// Some tests use `common` too.
+#[allow(clippy::duplicate_mod)]
 #[path = "../common/data.rs"]
 mod data_file;
 
