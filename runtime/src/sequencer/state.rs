@@ -109,7 +109,7 @@ pub struct Sequencer {
     pub fetch_gate: u32,
     /// Inclusive bounds of the PC (chapter 02 section 6.2).
     pub bounds: (u64, u64),
-    /// Copy of lr[38], taken at run entry.
+    /// Copy of `lr[38]`, taken at run entry.
     pub dve_perf_word: u32,
     /// Engine identity for error records (decision 01-D22).
     pub engine_id: u32,
