@@ -1,5 +1,6 @@
 //! Running programs: the engine handle, sessions, the scheduler.
 
+mod cache;
 mod deadlock;
 mod debug;
 mod random;
@@ -8,9 +9,12 @@ mod run;
 mod schedule;
 mod session;
 mod stops;
+mod tier;
+mod translated;
 
 use std::sync::Arc;
 
+pub use cache::CacheCounters;
 pub use deadlock::{Changer, Deadlock, Waiting};
 pub use debug::Stepped;
 pub use report::{
@@ -20,17 +24,50 @@ pub use run::{Pauser, Until};
 pub use schedule::Schedule;
 pub use session::Session;
 pub use stops::StopError;
+pub use tier::Tier;
+pub use translated::Translations;
 
-/// What sessions share: today nothing but the handle itself; the code cache and worker threads of the
-/// translator belong here. Engines do not share anything with each other.
-#[derive(Clone, Default)]
+use crate::block::ShapeKey;
+use cache::CodeCache;
+
+/// Bytes of native code in one generation of the code cache, if nothing else is asked for.
+const CODE_BYTES: usize = 16 << 20;
+
+/// What sessions share: the code cache of the translator. Engines do not share anything with each other.
+#[derive(Clone)]
 pub struct Engine {
-    _shared: Arc<()>,
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    cache: CodeCache,
 }
 
 impl Engine {
     /// A new engine.
     pub fn new() -> Engine {
-        Engine::default()
+        Engine::with_code_limit(CODE_BYTES)
+    }
+
+    /// A new engine whose code cache forgets its code when it has so many bytes, rounded up to pages. Code that
+    /// sessions use stays for them.
+    pub fn with_code_limit(bytes: usize) -> Engine {
+        Engine { shared: Arc::new(Shared { cache: CodeCache::new(bytes) }) }
+    }
+
+    /// What the code cache has done so far, for all sessions.
+    pub fn cache_counters(&self) -> CacheCounters {
+        self.shared.cache.counters()
+    }
+
+    /// The shapes that have code now, each with its instructions.
+    pub fn native_code(&self) -> Vec<(ShapeKey, Vec<u8>)> {
+        self.shared.cache.listing().into_iter().map(|(key, code)| (key, code.native().to_vec())).collect()
+    }
+}
+
+impl Default for Engine {
+    fn default() -> Engine {
+        Engine::new()
     }
 }

@@ -19,6 +19,6 @@ mod waits;
 
 pub use dispatch::legal_opcodes;
 pub use state::{EXTERNAL_WORDS, HaltReason, Mode, PAUSED, PENDING, Phase, RUNNING, Sequencer, Snapshot};
-pub use step::{Step, step};
+pub use step::{Step, step, step_in};
 pub use turn::{Cut, Limits, TURN_WORDS, Turn, dma_turn, engine_turn, engine_turn_within};
 pub use waits::{note_change, resolve_wait, wakes_fragile_wait};

@@ -6,7 +6,7 @@ use super::log::{LogLine, emit};
 use super::state::{HaltReason, Mode, Phase};
 use super::surprise::{EXT_BREAK, Verdict};
 use super::waits::{apply_updates, resolve_updates, take_waits};
-use crate::interp::{Exec, Fault, FaultKind, Flow, Instruction};
+use crate::interp::{At, Exec, Fault, FaultKind, Flow, Instruction, Translated};
 use crate::isa::{Decoded, EngineId, Execution, Word};
 use crate::machine::{Engine, Machine, Notification, NotificationKind, Stream};
 
@@ -27,7 +27,17 @@ pub enum Step {
 /// Runs the next word of an engine, or finds that it cannot. A fault has no effect of the word; the engine
 /// is dead afterwards and the machine can be inspected.
 pub fn step(machine: &mut Machine, core: usize, engine: EngineId) -> Result<Step, Fault> {
-    match iterate(machine, core, engine) {
+    step_in(machine, core, engine, None)
+}
+
+/// [`step`] with native code for the bodies of words.
+pub fn step_in(
+    machine: &mut Machine,
+    core: usize,
+    engine: EngineId,
+    translated: Option<&dyn Translated>,
+) -> Result<Step, Fault> {
+    match iterate(machine, core, engine, translated) {
         Ok(step) => Ok(step),
         Err((pc, word, kind)) => Err(fatal(machine, core, engine, pc, word, kind)),
     }
@@ -36,7 +46,12 @@ pub fn step(machine: &mut Machine, core: usize, engine: EngineId) -> Result<Step
 /// Where, which word, why.
 type Failed = (u64, Option<Word>, FaultKind);
 
-fn iterate(machine: &mut Machine, core: usize, id: EngineId) -> Result<Step, Failed> {
+fn iterate(
+    machine: &mut Machine,
+    core: usize,
+    id: EngineId,
+    translated: Option<&dyn Translated>,
+) -> Result<Step, Failed> {
     let state = &mut machine.cores[core].engines[id.index()];
     if !state.seq.running && !answer_doorbell(state) {
         return Ok(Step::Stopped);
@@ -57,7 +72,7 @@ fn iterate(machine: &mut Machine, core: usize, id: EngineId) -> Result<Step, Fai
     let code = state.code.clone();
     let stream = &machine.cores[core].spec.streams[id.index()];
     match fetch(stream, &code, pc, state_bounds(machine, core, id)) {
-        Ok(Some(instruction)) => execute(machine, core, id, pc, instruction),
+        Ok(Some(slot)) => execute(machine, core, id, pc, At { code: &code, slot }, translated),
         Ok(None) => {
             let seq = &mut machine.cores[core].engines[id.index()].seq;
             setup_halt(seq, HaltReason::Halt, pc);
@@ -131,13 +146,13 @@ fn assertion(class: ErrorClass) -> FaultKind {
     }
 }
 
-/// The instruction at `pc`; `None` at the graceful end of a stream (decisions 01-D24, 02-6a, 02-6b).
-fn fetch<'c>(
+/// The slot of the instruction at `pc`; `None` at the graceful end of a stream (decisions 01-D24, 02-6a, 02-6b).
+fn fetch(
     stream: &Stream,
-    code: &'c [Instruction],
+    code: &[Instruction],
     pc: u64,
     (low, high): (u64, u64),
-) -> Result<Option<&'c Instruction>, FaultKind> {
+) -> Result<Option<usize>, FaultKind> {
     if pc % 64 != 0 {
         return Err(FaultKind::Fetch { pc, reason: "not a multiple of 64" });
     }
@@ -149,8 +164,8 @@ fn fetch<'c>(
         emit(&LogLine::PcInBounds(pc, low, high));
         return Err(FaultKind::Fetch { pc, reason: "outside the PC bounds" });
     }
-    let instruction = slot.and_then(|slot| code.get(slot));
-    instruction.map(Some).ok_or(FaultKind::Fetch { pc, reason: "lies in no stream of this engine" })
+    let slot = slot.filter(|slot| *slot < code.len());
+    slot.map(Some).ok_or(FaultKind::Fetch { pc, reason: "lies in no stream of this engine" })
 }
 
 fn execute(
@@ -158,8 +173,10 @@ fn execute(
     core: usize,
     id: EngineId,
     pc: u64,
-    instruction: &Instruction,
+    at: At<'_>,
+    translated: Option<&dyn Translated>,
 ) -> Result<Step, Failed> {
+    let instruction = &at.code[at.slot];
     let failed = |kind| (pc, Some(instruction.word), kind);
     let decoded = instruction.body.as_ref().map_err(|e| failed((*e).into()))?;
     let opcode = decoded.info.byte;
@@ -177,7 +194,10 @@ fn execute(
     let updates = resolve_updates(&machine.cores[core].engines[id.index()], decoded).map_err(failed)?;
     trace(machine, core, id, pc, decoded, NotificationKind::Start);
     let mut exec = Exec { machine, core, engine: id, pc, ends_turn: false };
-    let flow = handler(&mut exec, decoded).map_err(failed)?;
+    let flow = match translated.and_then(|t| t.execute(&mut exec, at)) {
+        Some(flow) => flow,
+        None => handler(&mut exec, decoded).map_err(failed)?,
+    };
     let mut ends_turn = exec.ends_turn;
     ends_turn |= apply_updates(machine, core, id, pc, &updates);
     trace(machine, core, id, pc, decoded, NotificationKind::End);

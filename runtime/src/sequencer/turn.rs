@@ -2,9 +2,9 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::step::{Step, step};
+use super::step::{Step, step_in};
 use super::waits::would_run;
-use crate::interp::{Fault, dma};
+use crate::interp::{Fault, Translated, dma};
 use crate::isa::EngineId;
 use crate::machine::Machine;
 
@@ -35,7 +35,7 @@ pub enum Cut {
     Paused,
 }
 
-/// What cuts a turn short beside the rules of turns. All of it is looked at between words.
+/// What cuts a turn short beside the rules of turns, looked at between words, and how words are run.
 #[derive(Clone, Copy, Default)]
 pub struct Limits<'a> {
     /// Words before which to stop, by address: when the engine has come to one and its waits hold.
@@ -44,6 +44,8 @@ pub struct Limits<'a> {
     pub until: Option<&'a dyn Fn(&Machine) -> bool>,
     /// Set by another thread.
     pub pause: Option<&'a AtomicBool>,
+    /// Native code for the bodies of words; it changes nothing but the time that they take.
+    pub translated: Option<&'a dyn Translated>,
 }
 
 /// Runs an engine until its next wait does not hold, it stops, a word ends its turn, or `limit` words have
@@ -75,7 +77,7 @@ pub fn engine_turn_within(
             }
         }
         let running = machine.cores[core].engines[engine.index()].seq.running;
-        let Step::Done { ends_turn } = step(machine, core, engine)? else {
+        let Step::Done { ends_turn } = step_in(machine, core, engine, limits.translated)? else {
             turn.halted = running && !machine.cores[core].engines[engine.index()].seq.running;
             break;
         };
