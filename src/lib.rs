@@ -10,9 +10,9 @@ pub mod tables;
 mod translate;
 
 pub use engine::{
-    CacheCounters, Changer, Counters, Deadlock, Engine, Exit, InputError, Options, OutputError, Pauser,
-    Progress, Report, RunError, Schedule, Session, SessionError, Stepped, StopError, Tier, Translations,
-    Until, Waiting,
+    CacheCounters, Changer, Counters, Deadlock, Engine, Exit, InputError, NativeCode, Options, OutputError,
+    Pauser, Progress, Report, RunError, Schedule, Session, SessionError, Stepped, StopError, Tier,
+    Translations, Translator, Until, Waiting,
 };
 pub use load::{IoTensor, LoadError, WordFinding};
 pub use neff::npy::{self, Tensor};

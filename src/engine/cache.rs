@@ -28,6 +28,8 @@ pub struct CacheCounters {
 /// next one; sessions keep the generations whose code they may still call.
 pub(super) struct CodeCache {
     limit: usize,
+    /// See [`Engine::with_defect`](super::Engine::with_defect).
+    defect: Option<u8>,
     inner: Mutex<Inner>,
 }
 
@@ -42,8 +44,8 @@ struct Inner {
 
 impl CodeCache {
     /// An empty cache whose generations take at most so many bytes.
-    pub(super) fn new(limit: usize) -> CodeCache {
-        CodeCache { limit, inner: Mutex::default() }
+    pub(super) fn new(limit: usize, defect: Option<u8>) -> CodeCache {
+        CodeCache { limit, defect, inner: Mutex::default() }
     }
 
     pub(super) fn counters(&self) -> CacheCounters {
@@ -75,7 +77,7 @@ impl CodeCache {
             }
         }
         let started = Instant::now();
-        inner.compile(&batch, self.limit);
+        inner.compile(&batch, self.limit, self.defect);
         inner.counters.translate_ns += started.elapsed().as_nanos() as u64;
         (inner.shapes.get(key).cloned().unwrap_or(Err(Refusal::CacheFull)), false)
     }
@@ -86,20 +88,20 @@ impl CodeCache {
 }
 
 impl Inner {
-    fn compile(&mut self, batch: &[ShapeKey], limit: usize) {
-        if !self.compile_into_memory(batch, limit) {
+    fn compile(&mut self, batch: &[ShapeKey], limit: usize, defect: Option<u8>) {
+        if !self.compile_into_memory(batch, limit, defect) {
             // Full: once more in a new generation, the first shape alone, which is the one that is wanted.
             self.memory = None;
             self.shapes.clear();
             self.counters.evictions += 1;
-            if !self.compile_into_memory(&batch[..1], limit) {
+            if !self.compile_into_memory(&batch[..1], limit, defect) {
                 self.shapes.insert(batch[0].clone(), Err(Refusal::CacheFull));
             }
         }
     }
 
     /// `false`: the memory is full.
-    fn compile_into_memory(&mut self, batch: &[ShapeKey], limit: usize) -> bool {
+    fn compile_into_memory(&mut self, batch: &[ShapeKey], limit: usize, defect: Option<u8>) -> bool {
         let memory = match self.memory(limit) {
             Ok(memory) => memory,
             Err(error) => {
@@ -110,7 +112,7 @@ impl Inner {
             }
         };
         let mut room = true;
-        for (key, compiled) in batch.iter().zip(memory.compile(batch)) {
+        for (key, compiled) in batch.iter().zip(memory.compile(batch, defect)) {
             let translation = match compiled {
                 Ok(code) => {
                     self.counters.shapes += 1;

@@ -25,13 +25,25 @@ pub use schedule::Schedule;
 pub use session::Session;
 pub use stops::StopError;
 pub use tier::Tier;
-pub use translated::Translations;
+pub use translated::{Translations, Translator};
 
 use crate::block::ShapeKey;
 use cache::CodeCache;
 
 /// Bytes of native code in one generation of the code cache, if nothing else is asked for.
 const CODE_BYTES: usize = 16 << 20;
+
+/// Native code of a shape.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct NativeCode {
+    /// The shape.
+    pub shape: ShapeKey,
+    /// Generation of code memory, counted from 1.
+    pub generation: u64,
+    /// Instructions and constants, before relocation.
+    pub bytes: Vec<u8>,
+}
 
 /// What sessions share: the code cache of the translator. Engines do not share anything with each other.
 #[derive(Clone)]
@@ -52,7 +64,14 @@ impl Engine {
     /// A new engine whose code cache forgets its code when it has so many bytes, rounded up to pages. Code that
     /// sessions use stays for them.
     pub fn with_code_limit(bytes: usize) -> Engine {
-        Engine { shared: Arc::new(Shared { cache: CodeCache::new(bytes) }) }
+        Engine { shared: Arc::new(Shared { cache: CodeCache::new(bytes, None) }) }
+    }
+
+    /// An engine whose code for one opcode is wrong: the lowest bit of each result that a vector store writes is
+    /// flipped. Proves that tests can find such a thing.
+    #[doc(hidden)]
+    pub fn with_defect(opcode: u8) -> Engine {
+        Engine { shared: Arc::new(Shared { cache: CodeCache::new(CODE_BYTES, Some(opcode)) }) }
     }
 
     /// What the code cache has done so far, for all sessions.
@@ -60,9 +79,14 @@ impl Engine {
         self.shared.cache.counters()
     }
 
-    /// The shapes that have code now, each with its instructions.
-    pub fn native_code(&self) -> Vec<(ShapeKey, Vec<u8>)> {
-        self.shared.cache.listing().into_iter().map(|(key, code)| (key, code.native().to_vec())).collect()
+    /// The shapes that have code now, in no order.
+    pub fn native_code(&self) -> Vec<NativeCode> {
+        let listing = self.shared.cache.listing().into_iter();
+        let native = listing.map(|(shape, code)| {
+            let (generation, bytes) = (code.generation(), code.native().to_vec());
+            NativeCode { shape, generation, bytes }
+        });
+        native.collect()
     }
 }
 

@@ -33,8 +33,10 @@ pub struct Translations {
     pub interpreted: u64,
 }
 
-/// The native side of a session.
-pub(super) struct Translator {
+/// Native code for the words of one machine, for [`Session`](crate::Session)s and for those who drive a
+/// [`Machine`](seqjit_runtime::machine::Machine) themselves, with
+/// [`Limits::translated`](seqjit_runtime::sequencer::Limits::translated). A translator belongs to one machine.
+pub struct Translator {
     engine: Engine,
     tier: Tier,
     state: RefCell<State>,
@@ -113,7 +115,8 @@ fn shape(x: &Exec<'_>, w: &Decoded, binding: &Binding) -> ShapeKey {
 }
 
 impl Translator {
-    pub(super) fn new(engine: &Engine, tier: Tier) -> Translator {
+    /// A translator that shares the code of `engine`. With [`Tier::Interp`] it leaves everything to the interpreter.
+    pub fn new(engine: &Engine, tier: Tier) -> Translator {
         let state = State {
             streams: Vec::new(),
             counters: Translations::default(),
@@ -123,8 +126,8 @@ impl Translator {
         Translator { engine: engine.clone(), tier, state: RefCell::new(state) }
     }
 
-    /// The counters since the last call of [`Translator::restart`].
-    pub(super) fn counters(&self) -> Translations {
+    /// What it has done since the start of the run.
+    pub fn counters(&self) -> Translations {
         self.state.borrow().counters.clone()
     }
 
@@ -136,6 +139,9 @@ impl Translator {
 
 impl Translated for Translator {
     fn execute(&self, x: &mut Exec<'_>, at: At<'_>) -> Option<Flow> {
+        if self.tier == Tier::Interp {
+            return None;
+        }
         let state = &mut *self.state.borrow_mut();
         state.enter(x, at);
         let decoded = at.code[at.slot].body.as_ref().ok()?;

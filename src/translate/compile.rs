@@ -106,8 +106,13 @@ impl CodeMemory {
         Ok(Arc::new(CodeMemory { number, module }))
     }
 
-    /// Compiles shapes, all made callable at once; the results are in the order of `shapes`.
-    pub fn compile(self: &Arc<Self>, shapes: &[ShapeKey]) -> Vec<Result<Code, CompileError>> {
+    /// Compiles shapes, all made callable at once; the results are in the order of `shapes`. Code of the opcode
+    /// `defect` is made wrong.
+    pub fn compile(
+        self: &Arc<Self>,
+        shapes: &[ShapeKey],
+        defect: Option<u8>,
+    ) -> Vec<Result<Code, CompileError>> {
         let mut module = self.module.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(module) = module.as_mut() else {
             return shapes.iter().map(|_| Err(CompileError::Memory("freed".into()))).collect();
@@ -117,7 +122,7 @@ impl CodeMemory {
             .iter()
             .map(|key| {
                 let built = super::build(key).map_err(CompileError::Refused)?;
-                define(module, &mut scratch, key, &built)
+                define(module, &mut scratch, key, &built, defect == Some(key.word.opcode()))
             })
             .collect();
         if let Err(error) = module.finalize_definitions() {
@@ -151,6 +156,7 @@ fn define(
     (compiler, builder): &mut (Compiler, FunctionBuilderContext),
     key: &ShapeKey,
     word: &Elementwise,
+    defect: bool,
 ) -> Result<(FuncId, Vec<u8>), CompileError> {
     let failed = |error: ModuleError| match error {
         ModuleError::Allocation { .. } => CompileError::Memory(error.to_string()),
@@ -160,7 +166,8 @@ fn define(
     compiler.func.signature.params = vec![AbiParam::new(I64); 2];
     let id = module.declare_anonymous_function(&compiler.func.signature).map_err(failed)?;
     compiler.func.name = UserFuncName::user(0, id.as_u32());
-    emit(compiler, builder, module.isa().frontend_config(), key, word).map_err(CompileError::Refused)?;
+    emit(compiler, builder, module.isa().frontend_config(), key, word, defect)
+        .map_err(CompileError::Refused)?;
     module.define_function(id, compiler).map_err(failed)?;
     let native = compiler.compiled_code().map_or_else(Vec::new, |code| code.code_buffer().to_vec());
     Ok((id, native))
@@ -172,8 +179,9 @@ fn emit(
     frontend: TargetFrontendConfig,
     key: &ShapeKey,
     word: &Elementwise,
+    defect: bool,
 ) -> Result<(), Refusal> {
-    let mut e = Emit { b: FunctionBuilder::new(&mut compiler.func, builder) };
+    let mut e = Emit { b: FunctionBuilder::new(&mut compiler.func, builder), defect };
     let entry = e.b.create_block();
     e.b.append_block_params_for_function_params(entry);
     e.b.switch_to_block(entry);

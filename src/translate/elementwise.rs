@@ -244,6 +244,7 @@ impl Body<'_> {
             Compute::Raw => {
                 let kind = element_type(dtype.bytes(), vector);
                 let bits = e.b.ins().load(kind, memory(), pointers[0], offset(0));
+                let bits = if vector { e.spoil(bits) } else { bits };
                 e.b.ins().store(memory(), bits, to, to_offset);
             }
             Compute::Fill => self.fill(e, to, to_offset, vector),
@@ -307,7 +308,12 @@ impl Body<'_> {
             I64 => e.b.ins().uextend(I64, bits),
             narrow => e.b.ins().ireduce(narrow, bits),
         };
-        let value = if vector { e.b.ins().splat(Emit::bytes_type(size), element) } else { element };
+        let value = if vector {
+            let value = e.b.ins().splat(Emit::bytes_type(size), element);
+            e.spoil(value)
+        } else {
+            element
+        };
         e.b.ins().store(memory(), value, to, offset);
     }
 }

@@ -15,6 +15,8 @@ pub const LANES: usize = 4;
 pub struct Emit<'f> {
     /// The builder, for control flow and addresses.
     pub b: FunctionBuilder<'f>,
+    /// Flip the lowest bit of the results of vectors, so that tests can show that they would find it.
+    pub defect: bool,
 }
 
 /// Device data may lie at any address: no `aligned`, no `notrap`.
@@ -163,6 +165,7 @@ impl Emit<'_> {
             };
             return;
         }
+        let value = self.spoil(value);
         if size == 4 {
             self.b.ins().store(flags, value, at, offset);
             return;
@@ -180,6 +183,18 @@ impl Emit<'_> {
             let packed = self.b.ins().extractlane(packed, 0);
             self.b.ins().store(flags, packed, at, offset);
         }
+    }
+
+    /// The value, or a wrong one where that is wanted; any vector type.
+    pub fn spoil(&mut self, value: Value) -> Value {
+        if !self.defect {
+            return value;
+        }
+        let kind = self.b.func.dfg.value_type(value);
+        let bits = self.as_int(value);
+        let one = self.int(1);
+        let bits = self.b.ins().bxor(bits, one);
+        self.cast(kind, bits)
     }
 
     /// The type of 16 bytes of elements of `size` bytes.
