@@ -62,13 +62,16 @@ fn run(machine: &mut Machine, case: &Case, translated: Option<&dyn Translated>) 
     assert!(matches!(step, Step::Done { .. }), "{step:?}");
 }
 
+fn row(machine: &Machine, space: Space, partition: usize, bytes: usize) -> &[u8] {
+    let row = machine.cores[0].memory(space).partition(partition);
+    &row[..bytes.min(row.len())]
+}
+
 /// The first difference of two memories: where, and both bytes.
 fn difference(a: &Machine, b: &Machine, bytes: usize) -> Option<String> {
     [Space::Sbuf, Space::Psum].into_iter().find_map(|space| {
         (0..PARTITIONS).find_map(|partition| {
-            let row = |m: &Machine| m.cores[0].memory(space).partition(partition).to_vec();
-            let (a, b) = (row(a), row(b));
-            let (a, b) = (&a[..bytes.min(a.len())], &b[..bytes.min(b.len())]);
+            let (a, b) = (row(a, space, partition, bytes), row(b, space, partition, bytes));
             let at = a.iter().zip(b).position(|(a, b)| a != b)?;
             Some(format!("{space} partition {partition} byte {at}: {:02x} and {:02x}", a[at], b[at]))
         })
