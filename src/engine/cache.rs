@@ -24,6 +24,17 @@ pub struct CacheCounters {
     pub evictions: u64,
 }
 
+impl CacheCounters {
+    fn since(&self, earlier: &CacheCounters) -> CacheCounters {
+        CacheCounters {
+            shapes: self.shapes - earlier.shapes,
+            code_bytes: self.code_bytes - earlier.code_bytes,
+            translate_ns: self.translate_ns - earlier.translate_ns,
+            evictions: self.evictions - earlier.evictions,
+        }
+    }
+}
+
 /// Native code by shape. When a generation of code memory is full, the cache forgets all of it and starts the
 /// next one; sessions keep the generations whose code they may still call.
 pub(super) struct CodeCache {
@@ -63,12 +74,16 @@ impl CodeCache {
         self.lock().shapes.contains_key(key)
     }
 
-    /// The code of a shape, and whether it was there. What is missing is compiled, together with those of
+    /// The code of a shape, and what compiling it took unless it was there. What is missing is compiled, together with those of
     /// `more` that are missing, so that one change of page protections serves all of them.
-    pub(super) fn get(&self, key: &ShapeKey, more: &mut dyn FnMut() -> Vec<ShapeKey>) -> (Translation, bool) {
+    pub(super) fn get(
+        &self,
+        key: &ShapeKey,
+        more: &mut dyn FnMut() -> Vec<ShapeKey>,
+    ) -> (Translation, Option<CacheCounters>) {
         let mut inner = self.lock();
         if let Some(known) = inner.shapes.get(key) {
-            return (known.clone(), true);
+            return (known.clone(), None);
         }
         let mut batch = vec![key.clone()];
         for other in more() {
@@ -76,10 +91,12 @@ impl CodeCache {
                 batch.push(other);
             }
         }
+        let before = inner.counters;
         let started = Instant::now();
         inner.compile(&batch, self.limit, self.defect);
         inner.counters.translate_ns += started.elapsed().as_nanos() as u64;
-        (inner.shapes.get(key).cloned().unwrap_or(Err(Refusal::CacheFull)), false)
+        let work = inner.counters.since(&before);
+        (inner.shapes.get(key).cloned().unwrap_or(Err(Refusal::CacheFull)), Some(work))
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Inner> {

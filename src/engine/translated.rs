@@ -23,10 +23,14 @@ const AHEAD: usize = 256;
 pub struct Translations {
     /// Words whose bodies ran in native code.
     pub words: u64,
-    /// Shapes that this session was first to ask for, and that had code already.
+    /// Words whose shape had to be looked up, and had code already.
     pub hits: u64,
-    /// Shapes that it had to have compiled.
-    pub misses: u64,
+    /// Shapes that were compiled for this run.
+    pub shapes: u64,
+    /// Bytes of their code.
+    pub code_bytes: u64,
+    /// Time that compiling them took.
+    pub translate_ns: u64,
     /// Words that the interpreter ran although their tier is native code, by reason.
     pub fallbacks: BTreeMap<Refusal, u64>,
     /// Words that the tier left to the interpreter because native code does not pay yet.
@@ -228,9 +232,15 @@ impl Translator {
         let plans = &state.streams[stream_number(x)].plans;
         // Under `auto` only what pays is compiled.
         let ahead = if self.tier == Tier::Jit { AHEAD } else { 0 };
-        let (translation, hit) = cache.get(key, &mut || shapes_ahead(x, at, plans, ahead));
-        state.counters.hits += u64::from(hit);
-        state.counters.misses += u64::from(!hit);
+        let (translation, work) = cache.get(key, &mut || shapes_ahead(x, at, plans, ahead));
+        match work {
+            None => state.counters.hits += 1,
+            Some(work) => {
+                state.counters.shapes += work.shapes;
+                state.counters.code_bytes += work.code_bytes;
+                state.counters.translate_ns += work.translate_ns;
+            }
+        }
         Some(translation)
     }
 }

@@ -195,3 +195,17 @@ fn equal_shapes_share_code() {
     }
     assert_eq!(engine.cache_counters().shapes, 1);
 }
+
+/// A cache much too small for its words forgets code over and over, and results do not change.
+#[test]
+fn a_small_code_cache_changes_nothing() {
+    let engine = Engine::with_code_limit(64 << 10);
+    let outcome = compare(Generation::Cayman, op::CAST, &engine, 200, false);
+    assert_eq!(outcome.failure, None);
+    let counters = engine.cache_counters();
+    assert!(counters.evictions > 1, "{counters:?}");
+    let bytes: usize = engine.native_code().iter().map(|code| code.bytes.len()).sum();
+    assert!(bytes <= 64 << 10, "{bytes} bytes");
+    let generation = engine.native_code()[0].generation;
+    assert_eq!(generation, counters.evictions + 1);
+}
