@@ -15,7 +15,7 @@ pub fn check_float(op: AluOp) -> Result<(), Refusal> {
 }
 
 /// Whether an operator of class INT has a lowering at 32 bits: not those that divide, which would need an
-/// instruction that traps, nor the magnitudes.
+/// instruction that traps.
 pub fn check_int(op: AluOp) -> Result<(), Refusal> {
     if int_operator(op).is_some() { Ok(()) } else { Err(Refusal::Operator(op)) }
 }
@@ -98,6 +98,19 @@ impl Emit<'_> {
             (IntOp::Max, false) => self.b.ins().umax(a, b),
             (IntOp::Min, true) => self.b.ins().smin(a, b),
             (IntOp::Min, false) => self.b.ins().umin(a, b),
+            (IntOp::Difference, _) => {
+                let (high, low) = (self.b.ins().smax(a, b), self.b.ins().smin(a, b));
+                self.b.ins().isub(high, low)
+            }
+            // The magnitude of the lowest value is the largest one and reads back as the lowest.
+            (IntOp::LargerMagnitude, _) => {
+                let (left, right) = (self.b.ins().iabs(a), self.b.ins().iabs(b));
+                self.b.ins().umax(left, right)
+            }
+            (IntOp::SmallerMagnitude, _) => {
+                let (left, right) = (self.b.ins().iabs(a), self.b.ins().iabs(b));
+                self.b.ins().umin(left, right)
+            }
             (IntOp::Compare(signed_condition), signed) => {
                 let condition = if signed { signed_condition } else { signed_condition.unsigned() };
                 let mask = self.icmp(condition, a, b);
@@ -126,6 +139,10 @@ enum IntOp {
     Multiply,
     Max,
     Min,
+    /// Of signed operands, as the next two.
+    Difference,
+    LargerMagnitude,
+    SmallerMagnitude,
     Compare(IntCC),
 }
 
@@ -136,6 +153,9 @@ fn int_operator(op: AluOp) -> Option<IntOp> {
         AluOp::MULT_INT | AluOp::MULT_UINT => IntOp::Multiply,
         AluOp::MAX_INT | AluOp::MAX_UINT => IntOp::Max,
         AluOp::MIN_INT | AluOp::MIN_UINT => IntOp::Min,
+        AluOp::ABS_DIFF_INT => IntOp::Difference,
+        AluOp::ABS_MAX_INT => IntOp::LargerMagnitude,
+        AluOp::ABS_MIN_INT => IntOp::SmallerMagnitude,
         AluOp::IS_EQUAL_INT => IntOp::Compare(IntCC::Equal),
         AluOp::IS_NE_INT => IntOp::Compare(IntCC::NotEqual),
         AluOp::IS_GT_INT | AluOp::IS_GT_UINT => IntOp::Compare(IntCC::SignedGreaterThan),

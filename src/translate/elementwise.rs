@@ -5,10 +5,10 @@ use cranelift_codegen::ir::{BlockArg, InstBuilder, Type, Value};
 use seqjit_runtime::isa::{Dtype, Space, Tensor};
 use seqjit_runtime::machine::Partitions;
 
-use super::Refusal;
 use super::compile::{CONTEXT_PSUM, CONTEXT_SBUF, CONTEXT_SCALARS, SCALAR_ROW};
 use super::emit::{Emit, LANES, memory};
 use super::nest::{Dims, Loop, common};
+use super::{Refusal, odometer};
 use crate::block::ShapeKey;
 
 /// Vectors in one round of an inner loop.
@@ -93,8 +93,10 @@ impl Elementwise {
         let streams: Vec<&Stream> = word.sources.iter().chain([&word.destination]).collect();
         let dims: Vec<Dims> = streams.iter().map(|stream| stream.dims.clone()).collect();
         let mut loops = common(&dims)?;
-        let inner =
-            if loops.is_empty() { Loop { count: 1, steps: vec![0; dims.len()] } } else { loops.remove(0) };
+        let inner = match &mut loops {
+            Some(loops) if !loops.is_empty() => loops.remove(0),
+            _ => Loop { count: 1, steps: vec![0; dims.len()] },
+        };
 
         let spaces = key.sources.iter().flatten().chain([&key.destination]).map(|place| place.space);
         let spaces: Vec<Space> = spaces.collect();
@@ -115,9 +117,11 @@ impl Elementwise {
         repeat(e, usize::from(word.lanes), &pointers, &steps, &mut |e, pointers| {
             let scalars = pointers[operands..].iter().map(|at| scalar(e, *at)).collect();
             let body = Body { word, key, steps: inner.steps.clone(), scalars };
-            outer_loops(e, &loops, &pointers[..operands], &mut |e, pointers| {
-                body.inner_loop(e, inner.count, pointers);
-            });
+            let mut inner_loop = |e: &mut Emit<'_>, p: &[Value]| body.inner_loop(e, inner.count, p);
+            match &loops {
+                Some(loops) => outer_loops(e, loops, &pointers[..operands], &mut inner_loop),
+                None => odometer::walk(e, &dims, &pointers[..operands], &mut inner_loop),
+            }
         });
         Ok(())
     }

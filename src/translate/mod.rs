@@ -12,6 +12,7 @@ mod elementwise;
 mod emit;
 pub mod fill;
 mod nest;
+mod odometer;
 pub mod tensor_scalar;
 pub mod tensor_tensor;
 
@@ -39,7 +40,7 @@ pub enum Refusal {
     Operator(AluOp),
     /// A datatype has none.
     Datatype(Dtype),
-    /// The operands' dimensions do not nest.
+    /// The operands do not have the same number of elements.
     Dimensions,
     /// A check failed: the interpreter raises the fault.
     Checks,
@@ -58,7 +59,7 @@ impl fmt::Display for Refusal {
             },
             Refusal::Operator(op) => write!(f, "operator {}", op.text()),
             Refusal::Datatype(dtype) => write!(f, "datatype {}", dtype.text()),
-            Refusal::Dimensions => write!(f, "dimensions that do not nest"),
+            Refusal::Dimensions => write!(f, "operands of different sizes"),
             Refusal::Checks => write!(f, "failed check"),
             Refusal::CacheFull => write!(f, "code cache too small"),
             Refusal::Compiler => write!(f, "compiler error"),

@@ -24,8 +24,19 @@ impl Dims {
         Dims(dims.map(|(num, step)| (usize::from(*num), i64::from(step) * size as i64)).collect())
     }
 
-    fn count(&self) -> usize {
+    /// Elements.
+    pub fn count(&self) -> usize {
         self.0.iter().map(|(count, _)| count).product()
+    }
+
+    /// Dimensions of more than one element.
+    pub fn rank(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Elements and step in bytes of each dimension, innermost first.
+    pub fn iter(&self) -> impl Iterator<Item = (usize, i64)> + '_ {
+        self.0.iter().copied()
     }
 
     /// The step of a stretch of the loop nest that starts behind `inner` elements; `None` where it does not
@@ -44,15 +55,20 @@ impl Dims {
     }
 }
 
-/// The loops that walk all operands at once, innermost first, in the fewest dimensions.
+/// The loops that walk all operands at once, innermost first, in the fewest dimensions; `None` where the
+/// operands' dimensions do not nest: 6 elements as 2 x 3 and as 3 x 2, for instance.
 ///
 /// # Errors
-/// Where the operands' dimensions do not nest: 6 elements as 2 x 3 and as 3 x 2, for instance.
-pub fn common(operands: &[Dims]) -> Result<Vec<Loop>, Refusal> {
+/// Where the operands do not have the same number of elements.
+pub fn common(operands: &[Dims]) -> Result<Option<Vec<Loop>>, Refusal> {
     let total = operands.first().map_or(1, Dims::count);
     if operands.iter().any(|dims| dims.count() != total) {
         return Err(Refusal::Dimensions);
     }
+    Ok(nested(operands))
+}
+
+fn nested(operands: &[Dims]) -> Option<Vec<Loop>> {
     let mut ends: Vec<usize> = operands.iter().flat_map(ends).collect();
     ends.sort_unstable();
     ends.dedup();
@@ -60,18 +76,18 @@ pub fn common(operands: &[Dims]) -> Result<Vec<Loop>, Refusal> {
     let mut inner = 1;
     for end in ends {
         if end % inner != 0 {
-            return Err(Refusal::Dimensions);
+            return None;
         }
         let count = end / inner;
         let steps: Option<Vec<i64>> = operands.iter().map(|dims| dims.step_behind(inner, count)).collect();
-        let steps = steps.ok_or(Refusal::Dimensions)?;
+        let steps = steps?;
         inner = end;
         match loops.last_mut() {
             Some(last) if continues(last, &steps) => last.count *= count,
             _ => loops.push(Loop { count, steps }),
         }
     }
-    Ok(loops)
+    Some(loops)
 }
 
 /// Elements up to the end of each dimension.
@@ -103,24 +119,24 @@ mod tests {
     #[test]
     fn contiguous_operands_are_one_loop() {
         let operands = [dims([1, 8, 32], [8, 4, 2]), dims([1, 1, 1], [64, 1, 1])];
-        assert_eq!(common(&operands).unwrap(), [of(64, &[4, 4])]);
+        assert_eq!(common(&operands).unwrap().unwrap(), [of(64, &[4, 4])]);
     }
 
     #[test]
     fn dimensions_are_cut_where_any_operand_turns() {
         let operands = [dims([1, 100], [8, 4]), dims([-1, 0], [16, 2])];
         let expected = [of(8, &[4, -4]), of(2, &[400, -32]), of(2, &[800, 0])];
-        assert_eq!(common(&operands).unwrap(), expected);
+        assert_eq!(common(&operands).unwrap().unwrap(), expected);
     }
 
     #[test]
     fn one_element_needs_no_loop() {
-        assert_eq!(common(&[dims([1, 5], [1, 1]), dims([0, 0], [1, 1])]).unwrap(), []);
+        assert_eq!(common(&[dims([1, 5], [1, 1]), dims([0, 0], [1, 1])]).unwrap().unwrap(), []);
     }
 
     #[test]
-    fn what_does_not_nest_is_refused() {
-        assert_eq!(common(&[dims([1, 9], [2, 3]), dims([1, 9], [3, 2])]), Err(Refusal::Dimensions));
+    fn what_does_not_nest_has_no_loops() {
+        assert_eq!(common(&[dims([1, 9], [2, 3]), dims([1, 9], [3, 2])]), Ok(None));
         assert_eq!(common(&[dims([1, 9], [2, 3]), dims([1, 9], [2, 4])]), Err(Refusal::Dimensions));
     }
 }
