@@ -6,7 +6,9 @@ mod engine;
 pub mod load;
 pub mod neff;
 mod program;
+pub mod replay;
 pub mod tables;
+pub mod trace;
 mod translate;
 
 pub use engine::{

@@ -72,6 +72,7 @@ impl Case {
             if self.act_tables { common::vendor_table_sets(self.generation) } else { Vec::new() };
         let core = CoreSpec {
             name: self.name.clone(),
+            physical: 0,
             streams,
             queues: Vec::new(),
             variables: Vec::new(),

@@ -121,6 +121,14 @@ fn trn2_conv2d_float16() {
     conv("trn2_conv2d_4_float16", Dtype::FP16, 0.1, (224, 224), 1, 13);
 }
 
+/// All rows of the large convolutions, under all schedules.
+#[test]
+#[ignore = "takes minutes; .ci/run runs it"]
+fn trn2_conv2d_under_every_schedule() {
+    conv("trn2_conv2d_4_float32", Dtype::FP32, 1.0, (224, 224), SCHEDULES, 1);
+    conv("trn2_conv2d_4_float16", Dtype::FP16, 0.1, (224, 224), SCHEDULES, 1);
+}
+
 #[test]
 fn nkipy_matmul() {
     let inputs: Inputs = vec![

@@ -172,13 +172,10 @@ impl<'s> Assembler<'s> {
             statement(self, &mut c)?;
             return c.end();
         }
-        match self.place {
-            Place::Stream(engine) => self.instruction(start, engine),
-            Place::Block(queue) => self.descriptor(start, queue),
-            Place::Outside if EngineId::parse(word).is_some() => match EngineId::parse(word) {
-                Some(engine) => self.instruction(c, engine),
-                None => Ok(()),
-            },
+        match (self.place, EngineId::parse(word)) {
+            (Place::Stream(engine), _) => self.instruction(start, engine),
+            (Place::Block(queue), _) => self.descriptor(start, queue),
+            (Place::Outside, Some(engine)) => self.instruction(c, engine),
             _ => Err(start.error("a statement")),
         }
     }
@@ -196,14 +193,14 @@ impl<'s> Assembler<'s> {
                 let condition = integer(&mut c, &self.scope)?;
                 c.end()?;
                 let body = if condition != 0 { Some(&block.body) } else { block.otherwise.as_ref() };
-                body.map_or(Ok(()), |body| self.nested(self.place, body))
+                body.map_or(Ok(()), |body| self.nested(self.place, body, Vec::new()))
             }
             "macro" => self.macro_definition(c, block),
             "core" => self.core_block(c, block),
             "queue" => {
                 let queue = self.queue(&mut c)?;
                 c.end()?;
-                self.nested(Place::Queue(queue), &block.body)
+                self.nested(Place::Queue(queue), &block.body, Vec::new())
             }
             "block" => {
                 let Place::Queue(queue) = self.place else {
@@ -211,21 +208,21 @@ impl<'s> Assembler<'s> {
                 };
                 self.dma_block(&mut c, queue)?;
                 c.end()?;
-                self.nested(Place::Block(queue), &block.body)
+                self.nested(Place::Block(queue), &block.body, Vec::new())
             }
             _ => match (self.place, EngineId::parse(word)) {
                 (Place::Outside, Some(engine)) => {
                     c.end()?;
                     self.generation(&start)?;
-                    self.nested(Place::Stream(engine), &block.body)
+                    self.nested(Place::Stream(engine), &block.body, Vec::new())
                 }
                 _ => Err(start.error("a statement that has a block")),
             },
         }
     }
 
-    /// Carries out the body of a block at `place`, with names of its own.
-    fn nested(&mut self, place: Place, body: &'s [Node]) -> Result<()> {
+    /// Carries out the body of a block at `place`, with names of its own, the first of them given.
+    fn nested(&mut self, place: Place, body: &'s [Node], names: Vec<(&str, Value)>) -> Result<()> {
         if self.depth == MAX_DEPTH {
             let (Some(Node::Line(line)) | Some(Node::Block(Block { head: line, .. }))) = body.first() else {
                 return Ok(());
@@ -235,6 +232,9 @@ impl<'s> Assembler<'s> {
         }
         let outer = std::mem::replace(&mut self.place, place);
         self.scope.open();
+        for (name, value) in names {
+            self.scope.define(name, value);
+        }
         self.depth += 1;
         let result = self.run(body);
         self.depth -= 1;
@@ -293,10 +293,7 @@ impl<'s> Assembler<'s> {
         while (step > 0 && value < to) || (step < 0 && value > to) {
             self.steps += 1;
             self.context.push(format!("in repeat {name} = {value} (line {})", block.head.number()));
-            self.scope.open();
-            self.scope.define(name, Value::Int(value));
-            self.nested(self.place, &block.body)?;
-            self.scope.close();
+            self.nested(self.place, &block.body, vec![(name, Value::Int(value))])?;
             self.context.pop();
             let Some(next) = value.checked_add(step) else { break };
             value = next;
@@ -338,12 +335,8 @@ impl<'s> Assembler<'s> {
             return Err(place.error(expected));
         }
         self.context.push(format!("in macro {name}, used in line {}", start.position().line));
-        self.scope.open();
-        for (parameter, argument) in parameters.iter().zip(arguments) {
-            self.scope.define(parameter, argument);
-        }
-        self.nested(self.place, &block.body)?;
-        self.scope.close();
+        let names = parameters.into_iter().zip(arguments).collect();
+        self.nested(self.place, &block.body, names)?;
         self.context.pop();
         Ok(())
     }
@@ -363,7 +356,7 @@ impl<'s> Assembler<'s> {
             self.core.name = name.to_owned();
         }
         self.inside_core = true;
-        let result = self.nested(Place::Outside, &block.body);
+        let result = self.nested(Place::Outside, &block.body, Vec::new());
         self.inside_core = false;
         result
     }

@@ -129,7 +129,7 @@ fn fault(fault: &Fault, program: &Program, source: &Source) -> Failure {
         }
     }
     let field = |failure: Failure, field: &'static str| {
-        let decoded = fault.word.and_then(|word| decode(&word, program.generation()).ok());
+        let decoded = fault.word.as_deref().and_then(|word| decode(word, program.generation()).ok());
         let byte = decoded.and_then(|d| d.operands.layout().def().field(field).map(|f| f.offset));
         let failure = failure.with("field", field);
         match byte {

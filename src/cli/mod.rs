@@ -1,17 +1,22 @@
 //! The command line: one file a subcommand, and what they share.
 
 mod asm;
+mod debug;
 mod disasm;
 mod errors;
 mod exit;
 mod failure;
 mod info;
 mod isa;
+mod named;
 mod output;
+mod replay;
 mod run;
+mod setup;
 mod source;
 mod text;
 mod value;
+mod variable;
 mod words;
 
 use std::ffi::OsString;
@@ -38,30 +43,38 @@ struct Cli {
 #[derive(clap::Subcommand, Debug)]
 enum Command {
     Run(Box<run::Args>),
+    Debug(debug::Args),
     Info(info::Args),
     Disasm(disasm::Args),
     Asm(asm::Args),
     Isa(isa::Args),
+    Replay(replay::Args),
 }
 
 impl Command {
     fn json(&self) -> bool {
         match self {
             Command::Run(args) => args.json,
+            // A conversation, not a document.
+            Command::Debug(_) => false,
             Command::Info(args) => args.json,
             Command::Disasm(args) => args.json,
             Command::Asm(args) => args.json,
             Command::Isa(args) => args.json,
+            Command::Replay(args) => args.json,
         }
     }
 
-    fn run(&self, out: &mut Output) -> Result<(), Failure> {
+    fn run(&self, out: &mut Output) -> Result<ExitCode, Failure> {
+        let done = |()| ExitCode::SUCCESS;
         match self {
-            Command::Run(args) => run::run(args, out),
-            Command::Info(args) => info::run(args, out),
-            Command::Disasm(args) => disasm::run(args, out),
-            Command::Asm(args) => asm::run(args, out),
-            Command::Isa(args) => isa::run(args, out),
+            Command::Run(args) => run::run(args, out).map(done),
+            Command::Debug(args) => debug::run(args, out).map(done),
+            Command::Info(args) => info::run(args, out).map(done),
+            Command::Disasm(args) => disasm::run(args, out).map(done),
+            Command::Asm(args) => asm::run(args, out).map(done),
+            Command::Isa(args) => isa::run(args, out).map(done),
+            Command::Replay(args) => replay::run(args, out),
         }
     }
 }
@@ -75,9 +88,9 @@ pub fn main() -> ExitCode {
     };
     start_log();
     let mut out = Output::new(cli.command.json());
-    let result = cli.command.run(&mut out).and_then(|()| Ok(out.flush()?));
+    let result = cli.command.run(&mut out).and_then(|code| out.flush().map(|()| code).map_err(Failure::from));
     match result {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(failure) => fail(&failure, &mut out),
     }
 }

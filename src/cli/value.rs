@@ -3,7 +3,7 @@
 use std::fmt;
 
 use seqjit::runtime::isa::Dtype;
-use seqjit::runtime::num::{Fp8, converts_to_f32, to_f32};
+use seqjit::runtime::num::{Fp8, converts_from_f32, converts_to_f32, from_f32, to_f32};
 use serde_json::Value as Json;
 
 /// One element. Floats of every width are exact as fp32.
@@ -70,6 +70,23 @@ pub fn read(dtype: Dtype, fp8: Fp8, bytes: &[u8]) -> Value {
     Value::Int(if dtype.is_signed() { ((bits << unused) as i64 >> unused).into() } else { bits.into() })
 }
 
+/// The bytes of an element given as text: a decimal or `0x` number, of integers within their range. Floats
+/// round to the nearest value of their format.
+pub fn parse(dtype: Dtype, fp8: Fp8, text: &str) -> Option<Vec<u8>> {
+    let size = element_bytes(dtype);
+    if dtype.is_float() {
+        let value = text.parse().ok().filter(|_| converts_from_f32(dtype))?;
+        return Some(from_f32(value, dtype, fp8).to_le_bytes()[..size].to_vec());
+    }
+    let value = match text.strip_prefix("0x") {
+        Some(digits) => i128::from_str_radix(digits, 16).ok()?,
+        None => text.parse().ok()?,
+    };
+    let bits = 8 * size as u32 - u32::from(dtype.is_signed());
+    let least = if dtype.is_signed() { -1 << bits } else { 0 };
+    (least..1 << bits).contains(&value).then(|| value.to_le_bytes()[..size].to_vec())
+}
+
 /// All elements of a run of bytes.
 pub fn read_all(dtype: Dtype, fp8: Fp8, data: &[u8]) -> impl Iterator<Item = Value> {
     data.chunks_exact(element_bytes(dtype)).map(move |bytes| read(dtype, fp8, bytes))
@@ -108,6 +125,19 @@ mod tests {
         assert_eq!(read(Dtype::BFLOAT16, fp8, &[0x80, 0xBF]), Value::Float(-1.0));
         assert_eq!(read(Dtype::FP16, fp8, &[0x00, 0x3C]), Value::Float(1.0));
         assert_eq!(read(Dtype::INVALID, fp8, &[0xFF]), Value::Int(255));
+    }
+
+    #[test]
+    fn elements_are_written_within_their_range() {
+        let write = |dtype, text| parse(dtype, Fp8::default(), text);
+        assert_eq!(write(Dtype::FP32, "1.5"), Some(1.5f32.to_le_bytes().to_vec()));
+        assert_eq!(write(Dtype::BFLOAT16, "-1"), Some(vec![0x80, 0xBF]));
+        assert_eq!(write(Dtype::INT8, "-128"), Some(vec![0x80]));
+        assert_eq!(write(Dtype::UINT8, "0xff"), Some(vec![0xFF]));
+        assert_eq!(write(Dtype::UINT64, "18446744073709551615"), Some(vec![0xFF; 8]));
+        for (dtype, text) in [(Dtype::INT8, "128"), (Dtype::UINT8, "-1"), (Dtype::UINT16, "0x10000")] {
+            assert_eq!(write(dtype, text), None, "{text}");
+        }
     }
 
     #[test]

@@ -34,6 +34,11 @@ impl Session {
             self.breakpoints.push((core, engine, address));
         }
         self.arm_breakpoints();
+        let state = &mut self.machine.cores[core].engines[engine.index()];
+        // One that waits at the word has come to it before there was a breakpoint.
+        if state.next_pc() == address {
+            state.seq.test_again();
+        }
         Ok(())
     }
 

@@ -22,8 +22,10 @@ pub use report::{
 };
 pub use run::{Pauser, Until};
 pub use schedule::Schedule;
+pub(crate) use schedule::Scheduler;
 pub use session::Session;
 pub use stops::StopError;
+pub(crate) use stops::Stops;
 pub use tier::Tier;
 pub use translated::{Translations, Translator};
 

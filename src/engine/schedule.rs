@@ -27,7 +27,7 @@ enum Agent {
 }
 
 /// Gives turns until nothing can move.
-pub(super) struct Scheduler {
+pub(crate) struct Scheduler {
     agents: Vec<Agent>,
     rng: Option<ChaCha8Rng>,
     /// Position of the next agent of the fixed order.
@@ -49,7 +49,7 @@ struct Allotment {
 }
 
 impl Scheduler {
-    pub(super) fn new(machine: &Machine, schedule: Schedule) -> Self {
+    pub(crate) fn new(machine: &Machine, schedule: Schedule) -> Self {
         let mut agents = Vec::new();
         for (core, state) in machine.cores.iter().enumerate() {
             agents.extend(EngineId::ALL.map(|engine| Agent::Engine(core, engine)));
@@ -64,7 +64,7 @@ impl Scheduler {
 
     /// Gives one turn of at most `words` words, or the part of it up to where it is cut short; `None` when no
     /// agent can move. A turn that was cut goes on with the next call.
-    pub(super) fn turn(
+    pub(crate) fn turn(
         &mut self,
         machine: &mut Machine,
         words: u64,

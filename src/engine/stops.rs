@@ -33,7 +33,7 @@ pub enum StopError {
 
 /// Addresses of words before which to stop, each once.
 #[derive(Clone, Default, Debug)]
-pub(super) struct Stops {
+pub(crate) struct Stops {
     addresses: BTreeMap<(usize, EngineId), Vec<u64>>,
     /// Where the last stop was.
     reached: Option<(usize, EngineId, u64)>,

@@ -112,6 +112,7 @@ fn core(neff: &Neff, number: usize, memory: &Memory) -> Result<CoreSpec, LoadErr
         graph.def.fp8.map_or(Fp8::default(), |c| Fp8 { ocp: c.range_extension, saturate: c.ocp_saturation });
     Ok(CoreSpec {
         name: graph.name.clone(),
+        physical: number,
         streams,
         queues: blocks::queues(graph, number, memory)?,
         variables: memory.addresses(number).to_vec(),

@@ -54,6 +54,10 @@ impl Emit<'_> {
 
     /// Narrow float to FP32: the branch-free form of `runtime::num`.
     fn decode(&mut self, format: &Format, code: Value) -> Value {
+        if is_upper_half(format) {
+            let bits = self.shl(code, 16);
+            return self.as_float(bits);
+        }
         let magnitude = self.and(code, (1 << (format.bits - 1)) - 1);
         let sign = self.and(code, format.sign);
         let sign = self.shl(sign, 32 - format.bits);
@@ -87,6 +91,16 @@ impl Emit<'_> {
     /// FP32 to narrow float, to nearest even: the branch-free form of `runtime::num`.
     fn encode(&mut self, format: &Format, value: Value) -> Value {
         let bits = self.as_int(value);
+        if is_upper_half(format) {
+            // Rounding carries into the exponent, up to infinity, and never into the sign.
+            let last = self.shr(bits, 16);
+            let odd = self.and(last, 1);
+            let to_even = self.plus(odd, 0x7FFF);
+            let rounded = self.b.ins().iadd(bits, to_even);
+            let code = self.shr(rounded, 16);
+            let (nan, is_nan) = (self.int(format.nan), self.is_nan(value));
+            return self.select(is_nan, nan, code);
+        }
         let magnitude = self.and(bits, MAGNITUDE);
         let shift = 23 - format.man;
         let last = self.shr(magnitude, shift);
@@ -175,6 +189,11 @@ impl Emit<'_> {
         let has_fraction = self.fcmp(FloatCC::LessThan, size, grid);
         self.select_float(has_fraction, rounded, value)
     }
+}
+
+/// BFLOAT16: the upper half of an FP32 code.
+fn is_upper_half(format: &Format) -> bool {
+    format.bits == 16 && format.bias == 127
 }
 
 /// The range of the integer datatypes narrower than 32 bits.

@@ -11,7 +11,7 @@ use seqjit::runtime::interp::Translated;
 use seqjit::runtime::isa::{EngineId, Generation, PARTITIONS, Space, op};
 use seqjit::runtime::machine::{CoreSpec, Image, Machine, MachineOptions, Stream};
 use seqjit::runtime::num::Fp8;
-use seqjit::runtime::sequencer::{Step, step_in};
+use seqjit::runtime::sequencer::{Limits, engine_turn_within};
 use seqjit::{Engine, Tier, Translator};
 
 use words::{Case, REGISTERS, WINDOW};
@@ -58,8 +58,9 @@ fn run(machine: &mut Machine, case: &Case, translated: Option<&dyn Translated>) 
     engine.code = Arc::new([case.instruction()]);
     engine.pc = 0;
     engine.registers[..REGISTERS].copy_from_slice(&case.registers);
-    let step = step_in(machine, 0, case.engine, translated).unwrap_or_else(|fault| panic!("{fault}"));
-    assert!(matches!(step, Step::Done { .. }), "{step:?}");
+    let limits = Limits { translated, ..Limits::default() };
+    let turn = engine_turn_within(machine, 0, case.engine, 1, &limits).unwrap_or_else(|f| panic!("{f}"));
+    assert_eq!(turn.retired, 1);
 }
 
 fn row(machine: &Machine, space: Space, partition: usize, bytes: usize) -> &[u8] {

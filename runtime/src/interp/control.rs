@@ -8,6 +8,7 @@ use crate::isa::layouts::{
 use crate::isa::{Addr8Form, AluOp, Decoded, Dtype};
 use crate::machine::bus::BusAccess;
 use crate::machine::{Action, Notification, NotificationKind, Update};
+use crate::sequencer::log::{LogLine, emit};
 use crate::sequencer::{note_change, wakes_fragile_wait};
 
 /// NOP, EVENT_SEMAPHORE and words without effect: EVENTS are all that happens (sections 8.1, 8.5).
@@ -37,6 +38,7 @@ pub fn branch_label(_: &mut Exec<'_>, _: &Decoded) -> Result<Flow, FaultKind> {
 
 /// INSTRUCTION_FLUSH (section 8.4): the words that follow are read again from memory.
 pub fn flush(x: &mut Exec<'_>, _: &Decoded) -> Result<Flow, FaultKind> {
+    emit(&LogLine::InvalidateHints);
     let (core, engine) = (x.core, x.engine);
     x.machine.flush_instructions(core, engine);
     Ok(Flow::Jump(x.pc.wrapping_add(64)))
@@ -44,6 +46,7 @@ pub fn flush(x: &mut Exec<'_>, _: &Decoded) -> Result<Flow, FaultKind> {
 
 /// HALT (section 8.2): the engine stops behind this word.
 pub fn halt(_: &mut Exec<'_>, _: &Decoded) -> Result<Flow, FaultKind> {
+    emit(&LogLine::InvalidateHints);
     Ok(Flow::Halt)
 }
 
@@ -103,6 +106,7 @@ pub fn notify(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
     let (engine, pc) = (Some(x.engine), x.pc);
     let time = x.engine_state().retired * 1000;
     let kind = NotificationKind::Explicit(o.hint);
+    emit(&LogLine::SendingNotification);
     x.core().notifications.push(Notification { engine, pc, hint: w.word.0[3] & 0xF, time, kind });
     Ok(Flow::Next)
 }
@@ -115,15 +119,15 @@ pub fn mov(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
         return Err(FaultKind::illegal("num_mov", moves, "1 to 8"));
     }
     let mut values = [0; 8];
-    for k in 0..moves {
-        values[k] = match o.move_source {
+    for (k, value) in values[..moves].iter_mut().enumerate() {
+        *value = match o.move_source {
             DataSrc::IMMEDIATE => o.immediate[k],
             _ => x.register("src_registers", o.src_registers.0[k])?,
         };
         x.register("dst_registers", o.dst_registers.0[k])?;
     }
-    for k in 0..moves {
-        set_register(x, o.dst_registers.0[k], values[k]);
+    for (destination, value) in o.dst_registers.0.into_iter().zip(values).take(moves) {
+        set_register(x, destination, value);
     }
     Ok(Flow::Next)
 }
@@ -137,26 +141,27 @@ fn set_register(x: &mut Exec<'_>, number: u8, value: u32) {
 /// COMPARE_BRANCH (section 8.10).
 pub fn compare_branch(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
     let o = *x.operands::<CTRL_BR>(w)?;
-    if !condition(x, &o)? {
-        return Ok(Flow::Next);
-    }
-    let pair = |x: &Exec<'_>| -> Result<u64, FaultKind> {
+    // A target that cannot be known is refused even where the branch would not be taken.
+    let target = branch_target(x, &o)?;
+    Ok(if condition(x, &o)? { Flow::Jump(target) } else { Flow::Next })
+}
+
+/// Where a branch goes if it is taken (decisions 02-8.10b to 02-8.10d).
+fn branch_target(x: &Exec<'_>, o: &CTRL_BR) -> Result<u64, FaultKind> {
+    let pair = || -> Result<u64, FaultKind> {
         let low = x.register("target_reg_lo", o.target_reg_lo)?;
         Ok(u64::from(x.register("target_reg_hi", o.target_reg_hi)?) << 32 | u64::from(low))
     };
-    Ok(Flow::Jump(match o.target_mode {
-        BranchMode::ABSOLUTE => o.br_immediate,
-        BranchMode::REGISTER => pair(x)?,
-        BranchMode::RELATIVE => x.pc.wrapping_add_signed(i64::from(o.br_immediate as u32 as i32)),
-        BranchMode::RELATIVE_REGISTER if !x.machine.options.strict => x.pc.wrapping_add(pair(x)?),
+    match o.target_mode {
+        BranchMode::ABSOLUTE => Ok(o.br_immediate),
+        BranchMode::REGISTER => pair(),
+        BranchMode::RELATIVE => Ok(x.pc.wrapping_add_signed(i64::from(o.br_immediate as u32 as i32))),
+        BranchMode::RELATIVE_REGISTER if !x.machine.options.strict => Ok(x.pc.wrapping_add(pair()?)),
         BranchMode::RELATIVE_REGISTER => {
-            return Err(FaultKind::unsupported(
-                "target_mode",
-                "mode 4 is not proved; lenient mode executes it",
-            ));
+            Err(FaultKind::unsupported("target_mode", "mode 4 is not proved; lenient mode executes it"))
         }
-        mode => return Err(FaultKind::unsupported("target_mode", format!("mode {}", mode.0))),
-    }))
+        mode => Err(FaultKind::unsupported("target_mode", format!("mode {}", mode.0))),
+    }
 }
 
 /// Evaluates the compare (decisions 02-8.10a, 02-8.10e).
@@ -190,8 +195,19 @@ fn condition(x: &Exec<'_>, o: &CTRL_BR) -> Result<bool, FaultKind> {
     })
 }
 
-/// The element addresses of a MEM_2D word, all checked, in the order of its data slots (section 8.11).
-fn mem_2d(x: &Exec<'_>, o: &MEM_2D) -> Result<Vec<BusAccess>, FaultKind> {
+/// Addresses of the elements of a MEM_2D word that starts at `start`, in the order of its data slots:
+/// dimension 0 is the faster one and steps count elements (section 8.11).
+pub fn element_addresses(o: &MEM_2D, start: u64) -> impl Iterator<Item = u64> {
+    let (size, step) = (o.dtype.bytes() as i64, o.step_elem.map(i64::from));
+    let [n0, n1] = o.num_elem.map(i64::from);
+    (0..n1)
+        .flat_map(move |j| (0..n0).map(move |i| (i, j)))
+        .map(move |(i, j)| start.wrapping_add_signed((i * step[0] + j * step[1]) * size))
+}
+
+/// The elements of a MEM_2D word: address and access, all checked, in the order of its data slots (section
+/// 8.11).
+fn mem_2d(x: &Exec<'_>, o: &MEM_2D) -> Result<Vec<(u64, BusAccess)>, FaultKind> {
     let size = match o.dtype {
         Dtype::UINT8 | Dtype::INT8 | Dtype::UINT16 | Dtype::INT16 => o.dtype.bytes(),
         Dtype::UINT32 | Dtype::INT32 | Dtype::FP32 | Dtype::UINT64 => o.dtype.bytes(),
@@ -218,33 +234,48 @@ fn mem_2d(x: &Exec<'_>, o: &MEM_2D) -> Result<Vec<BusAccess>, FaultKind> {
         }
         Addr8Form::Unsupported(why) => return Err(FaultKind::unsupported("start_addr", why)),
     };
-    let at = |i0: u8, i1: u8| {
-        let elements = i64::from(i0) * i64::from(o.step_elem[0]) + i64::from(i1) * i64::from(o.step_elem[1]);
-        start.wrapping_add_signed(elements * size as i64)
-    };
-    let addresses: Vec<u64> =
-        (0..n1).flat_map(|i1| (0..n0).map(move |i0| (i0, i1))).map(|(i, j)| at(i, j)).collect();
+    let addresses: Vec<u64> = element_addresses(o, start).collect();
     let region = |a: u64| a >> 24;
     if x.machine.options.strict && addresses.iter().any(|a| region(*a) != region(addresses[0])) {
         return Err(FaultKind::illegal("step_elem", "a span across 16 MiB", "one aligned 16 MiB region"));
     }
-    addresses.into_iter().map(|a| x.machine.bus_access("start_addr", a, size)).collect()
+    addresses.into_iter().map(|a| Ok((a, x.machine.bus_access("start_addr", a, size)?))).collect()
+}
+
+/// Reads the registers of a data slot: one, or with UINT64 the pair that starts at an even number.
+fn data_register(x: &Exec<'_>, o: &MEM_2D, number: u8) -> Result<u64, FaultKind> {
+    let low = u64::from(x.register("data", number)?);
+    if o.dtype != Dtype::UINT64 {
+        return Ok(low);
+    }
+    if !number.is_multiple_of(2) {
+        return Err(FaultKind::illegal("data", format!("register {number}"), "an even register"));
+    }
+    Ok(u64::from(x.register("data", number + 1)?) << 32 | low)
+}
+
+/// Checks that a read of the sequencer finds written bytes, in check mode.
+fn check_written(
+    x: &Exec<'_>,
+    field: &'static str,
+    address: u64,
+    access: &BusAccess,
+) -> Result<(), FaultKind> {
+    if x.machine.bus_unwritten(access) {
+        return Err(FaultKind::Uninitialised { field, address: super::Address::Soc(address) });
+    }
+    Ok(())
 }
 
 /// TENSOR_LOAD (section 8.11): memory to registers, extended by the dtype's sign.
 pub fn tensor_load(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
     let o = *x.operands::<MEM_2D>(w)?;
     let accesses = mem_2d(x, &o)?;
-    for (access, register) in accesses.iter().zip(o.data) {
-        x.register("data", register)?;
-        if x.machine.bus_unwritten(access) {
-            return Err(FaultKind::Uninitialised {
-                field: "start_addr",
-                address: super::Address::Soc(o.start_addr.0),
-            });
-        }
+    for ((address, access), register) in accesses.iter().zip(o.data) {
+        data_register(x, &o, register)?;
+        check_written(x, "start_addr", *address, access)?;
     }
-    let values: Vec<u64> = accesses.iter().map(|a| x.machine.bus_read(a)).collect();
+    let values: Vec<u64> = accesses.iter().map(|(_, a)| x.machine.bus_read(a)).collect();
     for (value, register) in values.into_iter().zip(o.data) {
         let low = match o.dtype {
             Dtype::INT8 => i32::from(value as i8) as u32,
@@ -273,14 +304,10 @@ pub fn tensor_store(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
                 })?;
                 slot.iter().rev().fold(0, |v, b| v << 8 | u64::from(*b))
             }
-            _ => {
-                let low = u64::from(x.register("data", o.data[k])?);
-                let wide = o.dtype == Dtype::UINT64;
-                low | if wide { u64::from(x.register("data", o.data[k] + 1)?) << 32 } else { 0 }
-            }
+            _ => data_register(x, &o, o.data[k])?,
         });
     }
-    for (access, value) in accesses.iter().zip(values) {
+    for ((_, access), value) in accesses.iter().zip(values) {
         store(x, access, value);
     }
     Ok(Flow::Next)
@@ -314,20 +341,30 @@ pub fn move_shape(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
     let shapes = o.shape_registers.get(..moves).filter(|s| !s.is_empty() && s.iter().all(|n| *n < 4));
     let shapes =
         shapes.ok_or_else(|| FaultKind::illegal("num_move", moves, "1 to 4, shape registers 0 to 3"))?;
-    let immediate =
-        |k: usize, j: usize| u16::from_le_bytes([o.data[8 * k + 2 * j], o.data[8 * k + 2 * j + 1]]);
-    for (k, shape) in shapes.iter().enumerate() {
+    let data = |k: usize, j: usize| o.data[4 * k + j];
+    if o.move_type > 2 {
+        return Err(FaultKind::illegal("move_type", o.move_type, "0 to 2"));
+    }
+    for k in (0..4 * moves).filter(|_| o.move_type != 0) {
+        x.register("data", o.data[k])?;
+    }
+    match o.move_type {
+        1 => emit(&LogLine::Label("MoveShape(RegToShape)")),
+        2 => emit(&LogLine::Label("MoveShape(ShapeToReg)")),
+        _ => {}
+    }
+    for (k, shape) in shapes.iter().map(|s| usize::from(*s)).enumerate() {
         for j in 0..4 {
-            let (number, at) = (o.data[4 * k + j], usize::from(*shape));
             match o.move_type {
-                0 => x.engine_state().shapes[at][j] = immediate(k, j),
-                1 => x.engine_state().shapes[at][j] = x.register("data", number)? as u16,
-                2 => {
-                    x.register("data", number)?;
-                    let value = x.engine_state().shapes[at][j];
-                    set_register(x, number, value.into());
+                0 => {
+                    let at = 8 * k + 2 * j;
+                    x.engine_state().shapes[shape][j] = u16::from_le_bytes([o.data[at], o.data[at + 1]]);
                 }
-                other => return Err(FaultKind::illegal("move_type", other, "0 to 2")),
+                1 => x.engine_state().shapes[shape][j] = x.register("data", data(k, j))? as u16,
+                _ => {
+                    let value = x.engine_state().shapes[shape][j];
+                    set_register(x, data(k, j), value.into());
+                }
             }
         }
     }
@@ -350,11 +387,14 @@ pub fn poll_sem(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
         AluOp::BITWISE_XOR => |a, b| a ^ b,
         other => return Err(FaultKind::illegal("op", other.text(), "ADD, MAX, MIN, AND, OR or XOR")),
     };
+    let address = |start: u64, k: u8| start.wrapping_add(4 * u64::from(k));
     let cells = |x: &Exec<'_>, field, start: u64| -> Result<Vec<BusAccess>, FaultKind> {
-        let address = |k: u8| start.wrapping_add(4 * u64::from(k));
-        (0..o.n_read).map(|k| x.machine.bus_access(field, address(k), 4)).collect()
+        (0..o.n_read).map(|k| x.machine.bus_access(field, address(start, k), 4)).collect()
     };
     let reads = cells(x, "addr", o.addr)?;
+    for (k, access) in (0..).zip(&reads) {
+        check_written(x, "addr", address(o.addr, k), access)?;
+    }
     x.register("result", o.result)?;
     let values: Vec<u32> = reads.iter().map(|a| x.machine.bus_read(a) as u32).collect();
     let result = values[1..].iter().fold(values[0], |a, b| fold(a, *b));

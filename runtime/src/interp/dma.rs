@@ -8,7 +8,7 @@ use super::transfer::{check, perform};
 use super::{Exec, Fault, FaultKind, Flow};
 use crate::isa::field::{Addr8, BoundReg, DgeComputeOp, DgeOpcode};
 use crate::isa::layouts::{DMA_DIRECT2D, PSEUDO_DMA_DIRECT2D, PSEUDO_DMA_TRIGGER};
-use crate::isa::{Addr8Form, Decoded, EngineId, Layout, op};
+use crate::isa::{Addr8Form, Decoded, EngineId, Layout, Word, op};
 use crate::machine::Machine;
 use crate::machine::dma::{Move, MoveOp, Pattern, RINGS, Transfer};
 use crate::machine::{Action, Update};
@@ -76,15 +76,16 @@ pub fn pseudo_direct2d(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind>
     if pseudo.dge_op != DgeOpcode::DIRECT2D {
         return Err(FaultKind::unsupported("dge_op", format!("generated DMA of kind {}", pseudo.dge_op.0)));
     }
-    submit_direct(x, &lowered(w))
+    submit_direct(x, &DMA_DIRECT2D::read(&lowered(&w.word)))
 }
 
-/// The DMAMEMCPY that a PSEUDO_DMA_DIRECT2D of kind 0 becomes: opcode changed, compute_op none.
-fn lowered(w: &Decoded) -> DMA_DIRECT2D {
-    let mut word = w.word;
+/// The DMAMEMCPY that a PSEUDO_DMA_DIRECT2D of kind 0 becomes: opcode changed, compute_op none. Addresses
+/// keep their form; a loader makes variables absolute.
+pub fn lowered(word: &Word) -> Word {
+    let mut word = *word;
     word.0[0] = op::DMAMEMCPY;
     word.0[15] = DgeComputeOp::NONE.0;
-    DMA_DIRECT2D::read(&word)
+    word
 }
 
 fn submit_direct(x: &mut Exec<'_>, o: &DMA_DIRECT2D) -> Result<Flow, FaultKind> {
@@ -227,5 +228,5 @@ fn fault(machine: &mut Machine, core: usize, engine: EngineId, pc: u64, kind: Fa
     let stream = &spec.streams[engine.index()];
     let slot = pc.wrapping_sub(stream.base) / 64;
     let word = stream.words.get(slot as usize).map(|i| i.word);
-    Fault { core, engine, pc, slot, word, kind }
+    Fault { core, engine, pc, slot, word: word.map(Box::new), kind }
 }

@@ -16,7 +16,7 @@ pub struct Fault {
     /// Slot of the word in its stream: (pc - base) / 64.
     pub slot: u64,
     /// The word, where one could be fetched.
-    pub word: Option<Word>,
+    pub word: Option<Box<Word>>,
     /// What was wrong.
     pub kind: FaultKind,
 }
@@ -25,7 +25,11 @@ impl std::error::Error for Fault {}
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "core {} {} word {}", self.core, self.engine, self.slot)?;
+        write!(f, "core {} {}", self.core, self.engine)?;
+        // Where nothing could be fetched there is no word to name, only an address.
+        if !matches!(self.kind, FaultKind::Fetch { .. }) {
+            write!(f, " word {}", self.slot)?;
+        }
         if let Some(word) = &self.word {
             match opcode_info(word.opcode()) {
                 Some(info) => write!(f, " ({} 0x{:02X})", info.display, info.byte)?,

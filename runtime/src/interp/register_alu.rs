@@ -4,9 +4,8 @@ use super::{Exec, FaultKind, Flow};
 use crate::isa::field::DataSrc;
 use crate::isa::layouts::CTRL_AL;
 use crate::isa::{AluOp, AluSet, Decoded, Dtype, Generation};
-use crate::machine::{Notification, NotificationKind};
 use crate::num::{canonical, eval_bitvec, eval_f32, eval_int};
-use crate::sequencer::error::ErrorClass;
+use crate::sequencer::error::{ErrorClass, report};
 
 /// ALU_OP: dst := op(src0, src1), 32 or 64 bits. Integer division by zero is fatal; floating-point flags
 /// are reported and execution goes on.
@@ -68,8 +67,8 @@ fn narrow(x: &mut Exec<'_>, o: &CTRL_AL, w: &Decoded) -> Result<(), FaultKind> {
         }
         other => return Err(FaultKind::illegal("dtype", other.text(), "an integer or fp32")),
     };
+    report_flags(x, w, flags)?;
     set(x, o.dst_lo, result);
-    report(x, w, flags);
     Ok(())
 }
 
@@ -91,8 +90,10 @@ fn integer(op: AluOp, a: u32, b: u32, dtype: Dtype) -> Result<u32, FaultKind> {
     if is_bitwise(op) {
         return Ok(extend(bits(op, a.into(), b.into(), width, dtype)? as u32));
     }
-    let value = |v: u32| if dtype.is_signed() { i64::from(v as i32) } else { i64::from(v) };
-    let wide = if dtype.is_signed() { Dtype::INT32 } else { Dtype::UINT32 };
+    // ABS_VALUE_INT is signed (section 9, chapter 03 section 7), although no predicate set holds it.
+    let signed = dtype.is_signed() || op == AluOp::ABS_VALUE_INT;
+    let value = |v: u32| if signed { i64::from(v as i32) } else { i64::from(v) };
+    let wide = if signed { Dtype::INT32 } else { Dtype::UINT32 };
     let (result, by_zero) = eval_int(op, value(a), value(b), wide).map_err(|_| unsupported(op, dtype))?;
     if by_zero { Err(FaultKind::IntegerDivision) } else { Ok(extend(result as u32)) }
 }
@@ -170,9 +171,11 @@ fn float(op: AluOp, a: f32, b: f32) -> Result<(u32, u32), FaultKind> {
 
 fn flags(op: AluOp, a: f32, b: f32, result: f32) -> u32 {
     let signaling = |v: f32| v.is_nan() && v.to_bits() & 0x0040_0000 == 0;
-    let mut raised = 0;
+    let reads_signaling = signaling(a) || (!op.is_unary() && signaling(b));
     let produced_nan = result.is_nan() && !a.is_nan() && (op.is_unary() || !b.is_nan());
-    if signaling(a) || (!op.is_unary() && signaling(b)) || produced_nan {
+    let mut raised = 0;
+    // Taking the absolute value only touches the sign: it never signals.
+    if (reads_signaling && op != AluOp::ABSOLUTE_VALUE) || produced_nan {
         raised |= INVALID;
     }
     if op == AluOp::DIVIDE && b == 0.0 && a != 0.0 && a.is_finite() {
@@ -180,14 +183,10 @@ fn flags(op: AluOp, a: f32, b: f32, result: f32) -> u32 {
     }
     let finite = a.is_finite() && (op.is_unary() || b.is_finite());
     if finite && result.is_infinite() && raised & DIVIDE_BY_ZERO == 0 {
-        return raised | OVERFLOW | INEXACT;
+        raised |= OVERFLOW | INEXACT;
     }
     if finite && result.is_finite() && !is_exact(op, a, b, result) {
-        raised |= INEXACT;
-        // Tiny after rounding: the smallest normal result may have been rounded up to.
-        if result.abs() < f32::MIN_POSITIVE {
-            raised |= UNDERFLOW;
-        }
+        raised |= INEXACT | if is_tiny(op, a, b) { UNDERFLOW } else { 0 };
     }
     raised
 }
@@ -203,7 +202,23 @@ fn is_exact(op: AluOp, a: f32, b: f32, result: f32) -> bool {
         AluOp::MULT => a * b == r,
         AluOp::SQUARE => a * a == r,
         AluOp::DIVIDE => r * b == a,
+        // The remainder is exact; moving it to the sign of b is an addition.
+        AluOp::MOD => a % b == r || exact_sum(a % b, b, r),
         _ => true,
+    }
+}
+
+/// Whether an inexact result is tiny after rounding: with exponents unbounded, what lies half a unit in the
+/// last place below the smallest normal number would still be rounded up to it. Inexact sums are never tiny.
+fn is_tiny(op: AluOp, a: f32, b: f32) -> bool {
+    let (a, b) = (f64::from(a), f64::from(b));
+    let limit = f64::from(f32::MIN_POSITIVE) * (1.0 - 1.0 / f64::from(1 << 25));
+    match op {
+        AluOp::MULT => (a * b).abs() < limit,
+        AluOp::SQUARE => a * a < limit,
+        // The f64 quotient of two fp32 numbers is on the right side of the limit: they cannot come closer.
+        AluOp::DIVIDE => (a / b).abs() < limit,
+        _ => false,
     }
 }
 
@@ -215,21 +230,23 @@ fn exact_sum(a: f64, b: f64, r: f64) -> bool {
     sum == r && error == 0.0
 }
 
-/// One record a flag, in ascending order; inexact and underflow only where asked for.
-fn report(x: &mut Exec<'_>, w: &Decoded, flags: u32) {
-    let wanted = if x.engine_state().seq.report_inexact { flags } else { flags & !(INEXACT | UNDERFLOW) };
-    for flag in [INEXACT, UNDERFLOW, OVERFLOW, DIVIDE_BY_ZERO, INVALID] {
-        if wanted & flag == 0 {
-            continue;
-        }
-        let (engine, pc) = (Some(x.engine), x.pc);
-        let state = x.engine_state();
-        let record = state.seq.raise(ErrorClass::fp_flag(flag)).record;
-        let time = state.retired * 1000;
-        let kind = NotificationKind::Error { record, fatal: false };
-        let hint = w.word.0[3] & 0xF;
-        x.core().notifications.push(Notification { engine, pc, hint, time, kind });
+/// One record a flag, in ascending order; inexact and underflow only where asked for. That an error cannot
+/// be reported is fatal (chapter 01 section 13.2).
+fn report_flags(x: &mut Exec<'_>, w: &Decoded, flags: u32) -> Result<(), FaultKind> {
+    let (engine, pc, hint) = (x.engine, x.pc, w.word.0[3] & 0xF);
+    let seq = &x.engine_state().seq;
+    let wanted = if seq.report_inexact { flags } else { flags & !(INEXACT | UNDERFLOW) };
+    if wanted != 0
+        && let Some(assertion) = seq.block_assertion()
+    {
+        return Err(assertion);
     }
+    for flag in [INEXACT, UNDERFLOW, OVERFLOW, DIVIDE_BY_ZERO, INVALID] {
+        if wanted & flag != 0 {
+            report(x.core(), engine, pc, hint, ErrorClass::fp_flag(flag));
+        }
+    }
+    Ok(())
 }
 
 fn set(x: &mut Exec<'_>, number: u8, value: u32) {
@@ -269,6 +286,16 @@ mod tests {
         assert_eq!(raised(AluOp::MULT, 1e-30, 1e-30), UNDERFLOW | INEXACT);
         assert_eq!(raised(AluOp::MULT, f32::MIN_POSITIVE, 0.5), 0, "exact subnormals are not underflow");
         assert_eq!(raised(AluOp::ADD, f32::NAN, 1.0), 0, "quiet NaN");
-        assert_eq!(float(AluOp::DIVIDE, 0.0, 0.0).unwrap().0, 0x7FC0_0000);
+        let signaling = f32::from_bits(0x7F80_0001);
+        assert_eq!(raised(AluOp::ADD, 1.0, signaling), INVALID);
+        assert_eq!(raised(AluOp::ABSOLUTE_VALUE, signaling, 0.0), 0);
+        assert_eq!(raised(AluOp::MOD, -1e-10, 1.0), INEXACT, "1 - 1e-10 has no fp32 form");
+        assert_eq!(raised(AluOp::MOD, 5.5, -2.0), 0);
+        assert_eq!(raised(AluOp::MOD, 1.0, 0.0), INVALID);
+        // 2^-126 (1 - 2^-24) has 24 bits, but not as a subnormal: tiny, although the result is 2^-126;
+        // 2^-126 (1 - 2^-46) would round to 2^-126 with any range of exponents
+        let e = f32::EPSILON;
+        assert_eq!(raised(AluOp::MULT, f32::MIN_POSITIVE, 1.0 - e / 2.0), UNDERFLOW | INEXACT);
+        assert_eq!(raised(AluOp::MULT, f32::MIN_POSITIVE * (1.0 + e), 1.0 - e), INEXACT);
     }
 }

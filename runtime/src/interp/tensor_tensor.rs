@@ -6,7 +6,7 @@ use crate::isa::layouts::S3S3D3_TT;
 use crate::isa::{AluOp, AluSet, Decoded, Dtype, EngineId, Generation};
 use crate::num::{self, Rhs};
 
-/// TENSOR_TENSOR_ARITH_OP (section 3.1): dst[k] = cast(op(src0[k], src1[k])).
+/// TENSOR_TENSOR_ARITH_OP (section 3.1): `dst[k] = cast(op(src0[k], src1[k]))`.
 pub fn arith(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
     let operation = resolve(x, w)?;
     match operation.integer_operator {

@@ -225,7 +225,7 @@ impl<'m> Side<'m> {
                 address: self.address(machine, run.at),
                 reason,
             };
-            if run.at.rem_euclid(element as i64) != 0 || run.len as u64 % element != 0 {
+            if run.at.rem_euclid(element as i64) != 0 || !(run.len as u64).is_multiple_of(element) {
                 let address = self.address(machine, run.at);
                 return Err(FaultKind::Misaligned { field: self.field, address, size: element as usize });
             }

@@ -55,7 +55,7 @@ impl Walk {
         if size == 0 {
             return Err(FaultKind::illegal(field, dtype.text(), "a datatype of whole bytes"));
         }
-        if offset as usize % size != 0 {
+        if !(offset as usize).is_multiple_of(size) {
             return Err(FaultKind::Misaligned { field, address: Address::OnChip(address), size });
         }
         if usize::from(partition) + lanes > crate::isa::PARTITIONS {
@@ -102,11 +102,11 @@ impl Walk {
         if dim.count == 1 {
             return;
         }
-        if let Some(inner) = self.dims[..self.rank].last_mut() {
-            if dim.step == inner.step * inner.count as isize {
-                inner.count *= dim.count;
-                return;
-            }
+        if let Some(inner) = self.dims[..self.rank].last_mut()
+            && dim.step == inner.step * inner.count as isize
+        {
+            inner.count *= dim.count;
+            return;
         }
         self.dims[self.rank] = dim;
         self.rank += 1;

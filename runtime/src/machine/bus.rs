@@ -30,7 +30,7 @@ impl Machine {
         bytes: usize,
     ) -> Result<BusAccess, FaultKind> {
         let fault = |reason: String| FaultKind::Memory { field, address: Address::Soc(address), reason };
-        if address % bytes as u64 != 0 {
+        if !address.is_multiple_of(bytes as u64) {
             return Err(FaultKind::Misaligned { field, address: Address::Soc(address), size: bytes });
         }
         let target = self.route(address).ok_or_else(|| fault("nothing is mapped there".into()))?;

@@ -30,6 +30,9 @@ pub struct Stream {
 pub struct CoreSpec {
     /// Name of the graph.
     pub name: String,
+    /// Physical core whose SoC addresses this one answers to: its own number for a container, the recorded
+    /// core for a device image (chapter 07 section 10).
+    pub physical: usize,
     /// Streams in engine order.
     pub streams: [Stream; 5],
     /// Queues in the order of their names, which is the order of their turns.

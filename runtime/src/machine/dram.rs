@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::watch::Watches;
 use super::written::Written;
 
 /// First address of the emulated HBM.
@@ -48,6 +49,7 @@ pub struct Buffer {
     pub spec: BufferSpec,
     bytes: Vec<u8>,
     written: Option<Written>,
+    watches: Watches,
 }
 
 impl Buffer {
@@ -79,6 +81,24 @@ impl Buffer {
         if let Some(written) = &mut self.written {
             written.mark(offset, len);
         }
+        if !self.watches.is_empty() {
+            self.watches.note(offset, len);
+        }
+    }
+
+    /// Starts to count the writes to a run of bytes.
+    pub fn watch(&mut self, offset: usize, len: usize) {
+        self.watches.insert(offset, len);
+    }
+
+    /// Forgets a watched run; `false` if there is none.
+    pub fn unwatch(&mut self, offset: usize, len: usize) -> bool {
+        self.watches.remove(offset, len)
+    }
+
+    /// Writes that touched a watched run since [`Self::watch`]; `None` if it is not watched.
+    pub fn writes(&self, offset: usize, len: usize) -> Option<u64> {
+        self.watches.writes(offset, len)
     }
 
     /// The first byte of a run that was never written; `None` also where writes are not tracked.
@@ -106,6 +126,7 @@ impl Dram {
                 .map(|spec| Buffer {
                     bytes: Vec::new(),
                     written: (track || spec.role == BufferRole::Output).then(|| Written::new(spec.size)),
+                    watches: Watches::default(),
                     spec: spec.clone(),
                 })
                 .collect(),

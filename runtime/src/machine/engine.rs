@@ -6,7 +6,7 @@ use super::core::Stream;
 use super::sync::Wait;
 use crate::interp::Instruction;
 use crate::isa::{EngineId, Generation};
-use crate::sequencer::csr::Accessor;
+use crate::sequencer::csr::{Accessor, RELEASE_RUN_STALL};
 use crate::sequencer::{Phase, Sequencer};
 
 /// General registers of an engine.
@@ -43,12 +43,10 @@ pub struct Engine {
     pub retired: u64,
     /// The wait on which the last attempt to run the next word stopped.
     pub blocked_on: Option<Wait>,
-    /// The first of the two waits of the next word has been satisfied and its side effect done.
-    pub first_wait_taken: bool,
 }
 
 impl Engine {
-    /// A stopped engine whose resume PC is the first word of its stream.
+    /// An engine that the host has released from reset, with the first word of its stream as resume PC.
     pub fn new(
         id: EngineId,
         generation: Generation,
@@ -58,6 +56,7 @@ impl Engine {
     ) -> Self {
         let mut seq = Sequencer::new(id, generation);
         seq.csr.set_resume_pc(Accessor::Host, stream.base);
+        seq.write_csr(Accessor::Host, RELEASE_RUN_STALL, 0);
         Engine {
             id,
             registers: [0; REGISTERS],
@@ -69,14 +68,13 @@ impl Engine {
             code: stream.words.clone(),
             retired: 0,
             blocked_on: None,
-            first_wait_taken: false,
         }
     }
 
     /// Rings the doorbell, as the host does: the engine starts at its resume PC.
     pub fn start(&mut self) {
         let start_ctrl = self.seq.csr.moved().start_ctrl;
-        self.seq.csr.write(Accessor::Host, start_ctrl, 1);
+        self.seq.write_csr(Accessor::Host, start_ctrl, 1);
     }
 
     /// It runs words, or will as soon as it gets a turn.

@@ -1,5 +1,6 @@
 //! On-chip memory: 128 partitions of so many bytes (chapter 03 section 3).
 
+use super::watch::Watches;
 use super::written::Written;
 use crate::isa::{Generation, PARTITIONS, Space};
 
@@ -14,6 +15,7 @@ pub struct Partitions {
     active: usize,
     row: usize,
     written: Option<Written>,
+    watches: Watches,
 }
 
 impl Partitions {
@@ -22,7 +24,14 @@ impl Partitions {
         let active = generation.geometry().active(space) as usize;
         let row = Self::pitch_of(space, generation);
         let written = track.then(|| Written::new(active * PARTITIONS));
-        Partitions { space, bytes: vec![0; row * PARTITIONS], active, row, written }
+        Partitions {
+            space,
+            bytes: vec![0; row * PARTITIONS],
+            active,
+            row,
+            written,
+            watches: Watches::default(),
+        }
     }
 
     /// Which memory this is.
@@ -68,6 +77,9 @@ impl Partitions {
         if let Some(written) = &mut self.written {
             written.mark(partition * self.active + offset, len);
         }
+        if !self.watches.is_empty() {
+            self.watches.note(partition * self.active + offset, len);
+        }
     }
 
     /// The first byte of a run that was never written; `None` also where writes are not tracked.
@@ -76,8 +88,23 @@ impl Partitions {
         Some(first - partition * self.active)
     }
 
-    /// Whether writes are tracked.
+    /// Whether somebody wants to know of writes.
     pub fn tracks_writes(&self) -> bool {
-        self.written.is_some()
+        self.written.is_some() || !self.watches.is_empty()
+    }
+
+    /// Starts to count the writes to a run of bytes of one partition, of words and of transfers.
+    pub fn watch(&mut self, partition: usize, offset: usize, len: usize) {
+        self.watches.insert(partition * self.active + offset, len);
+    }
+
+    /// Forgets a watched run; `false` if there is none.
+    pub fn unwatch(&mut self, partition: usize, offset: usize, len: usize) -> bool {
+        self.watches.remove(partition * self.active + offset, len)
+    }
+
+    /// Writes that touched a watched run since [`Self::watch`]; `None` if it is not watched.
+    pub fn writes(&self, partition: usize, offset: usize, len: usize) -> Option<u64> {
+        self.watches.writes(partition * self.active + offset, len)
     }
 }

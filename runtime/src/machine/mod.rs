@@ -9,6 +9,7 @@ mod memory;
 mod notify;
 pub mod soc;
 mod sync;
+mod watch;
 mod written;
 
 use std::sync::Arc;
@@ -131,6 +132,6 @@ impl Machine {
             return Some(Target::Dram { buffer, offset });
         }
         let window = u64::from(self.generation.geometry().sbuf_pitch) * PARTITIONS as u64;
-        soc::route_on_chip(address, self.cores.len(), window)
+        soc::route_on_chip(address, self.cores.iter().map(|core| core.spec.physical), window)
     }
 }

@@ -87,10 +87,14 @@ pub const fn core_base(core: usize) -> u64 {
 }
 
 /// Finds what an address outside device memory names. `sbuf_bytes` is the size of one core's state
-/// buffer window, `cores` how many cores exist.
-pub fn route_on_chip(address: u64, cores: usize, sbuf_bytes: u64) -> Option<Target> {
-    (0..cores).find_map(|core| {
-        let local = address.checked_sub(core_base(core))?;
+/// buffer window; `physical` gives the physical core of each core of the machine.
+pub fn route_on_chip(
+    address: u64,
+    physical: impl IntoIterator<Item = usize>,
+    sbuf_bytes: u64,
+) -> Option<Target> {
+    physical.into_iter().enumerate().find_map(|(core, physical)| {
+        let local = address.checked_sub(core_base(physical))?;
         if (SBUF_BASE..SBUF_BASE + sbuf_bytes).contains(&local) {
             return Some(Target::Sbuf { core, offset: local - SBUF_BASE });
         }
@@ -112,8 +116,8 @@ pub fn route_on_chip(address: u64, cores: usize, sbuf_bytes: u64) -> Option<Targ
 }
 
 /// The second state buffer aperture exists on the device and is refused here (00 A14, 02 section 4).
-pub fn is_second_sbuf_aperture(address: u64, cores: usize) -> bool {
-    (0..cores).any(|core| {
+pub fn is_second_sbuf_aperture(address: u64, physical: impl IntoIterator<Item = usize>) -> bool {
+    physical.into_iter().any(|core| {
         let local = address.wrapping_sub(core_base(core));
         (SECOND_SBUF_APERTURE..SECOND_SBUF_APERTURE + SECOND_SBUF_BYTES).contains(&local)
     })
@@ -129,4 +133,24 @@ fn sync_cell(core: usize, offset: u64) -> Target {
         _ => return Target::SyncReserved,
     };
     Target::Sync { core, window, index: (offset % 0x400 / 4) as u8 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Addresses that words of a recorded device image name (chapter 10 sections 3 and 7.1).
+    #[test]
+    fn physical_cores_four_and_five() {
+        let route = |address| route_on_chip(address, [4, 5], 0x4_0000 * PARTITIONS as u64);
+        assert_eq!(route(0x8020_0003_67F8), Some(Target::Sbuf { core: 0, offset: 0x3_67F8 }));
+        let increment = |core| Some(Target::Sync { core, window: SyncWindow::Increment, index: 1 });
+        assert_eq!(route(0x8028_0270_1804), increment(0));
+        assert_eq!(route(0x8038_0270_1804), increment(1));
+        let start = |core, engine| Some(Target::Csr { core, engine, offset: 4 });
+        assert_eq!(route(0x8028_0246_0004), start(0, EngineId::Act));
+        assert_eq!(route(0x8038_02B6_0004), start(1, EngineId::Dve));
+        assert_eq!(route(0x28_0270_1804), None);
+        assert_eq!(route(0x8010_0252_F038), None);
+    }
 }

@@ -8,6 +8,8 @@ use crate::isa::Generation;
 /// Bytes of an engine's aperture.
 pub const APERTURE: u32 = 0x1_0000;
 
+/// release_run_stall: bit 0 holds the core at reset; the host clears it once.
+pub const RELEASE_RUN_STALL: u32 = 0x00;
 /// Resume PC, low and high half (chapter 01 section 2.2).
 pub const LR_PC_LO: u32 = lr(3);
 /// See [`LR_PC_LO`].
@@ -181,9 +183,33 @@ const BUNDLES: &[Bundle] = &[
         since: Generation::Sunda,
     },
     Bundle {
-        name: "atomic",
+        name: "atomic_rdwr",
         base: 0x8000,
-        instances: 256,
+        instances: 64,
+        stride: 0x10,
+        registers: &[(0, "value", 0)],
+        since: Generation::Mariana,
+    },
+    Bundle {
+        name: "atomic_inc",
+        base: 0x8400,
+        instances: 64,
+        stride: 0x10,
+        registers: &[(0, "value", 0)],
+        since: Generation::Mariana,
+    },
+    Bundle {
+        name: "atomic_dec",
+        base: 0x8800,
+        instances: 64,
+        stride: 0x10,
+        registers: &[(0, "value", 0)],
+        since: Generation::Mariana,
+    },
+    Bundle {
+        name: "atomic_addiff0",
+        base: 0x8C00,
+        instances: 64,
         stride: 0x10,
         registers: &[(0, "value", 0)],
         since: Generation::Mariana,
@@ -201,25 +227,35 @@ pub struct Register {
     pub reset: u32,
 }
 
-/// The register at a byte offset; `None` if there is none on this generation.
-pub fn register(offset: u32, generation: Generation) -> Option<Register> {
+/// The registers that moved, with their names.
+fn moved_names(generation: Generation) -> [(u32, &'static str); 3] {
     let m = moved(generation);
-    let own =
-        [(m.start_ctrl, "nx.start_ctrl"), (m.run_state, "nx.run_state"), (m.halt_ctrl, "nx.instr_halt_ctrl")];
-    if let Some((offset, name)) = own.into_iter().find(|(at, _)| *at == offset) {
-        return Some(Register { name: name.into(), offset, reset: 0 });
+    [(m.start_ctrl, "start_ctrl"), (m.run_state, "run_state"), (m.halt_ctrl, "instr_halt_ctrl")]
+}
+
+/// The bundle of a register, which instance, its name in the bundle and its reset value.
+type Place = (&'static Bundle, u32, &'static str, u32);
+
+/// Finds the register at a byte offset. Every access goes through here, so it allocates nothing.
+fn place(offset: u32, generation: Generation) -> Option<Place> {
+    if let Some((_, name)) = moved_names(generation).into_iter().find(|(at, _)| *at == offset) {
+        return Some((&BUNDLES[0], 0, name, 0));
     }
     BUNDLES.iter().filter(|b| generation >= b.since).find_map(|b| {
         let relative = offset.checked_sub(b.base)?;
         let instance = relative / b.stride;
         let (_, name, reset) = b.registers.iter().find(|r| r.0 == relative % b.stride)?;
-        // On SUNDA the places of the registers that moved are empty.
-        let gone = b.name == "nx" && ["start_ctrl", "run_state", "instr_halt_ctrl"].contains(name);
-        (instance < b.instances && !gone).then(|| {
-            let index = if b.instances > 1 { format!("[{instance}]") } else { String::new() };
-            Register { name: format!("{}{index}.{name}", b.name), offset, reset: *reset }
-        })
+        // The places that these registers have on other generations are empty.
+        let gone = moved_names(generation).iter().any(|(_, moved)| moved == name) && b.base == 0;
+        (instance < b.instances && !gone).then_some((b, instance, *name, *reset))
     })
+}
+
+/// The register at a byte offset; `None` if there is none on this generation.
+pub fn register(offset: u32, generation: Generation) -> Option<Register> {
+    let (bundle, instance, name, reset) = place(offset, generation)?;
+    let index = if bundle.instances > 1 { format!("[{instance}]") } else { String::new() };
+    Some(Register { name: format!("{}{index}.{name}", bundle.name), offset, reset })
 }
 
 /// The offset of a register by the name that [`register`] gives; `lr[3]` and names without their bundle
@@ -257,6 +293,11 @@ pub struct Access {
     pub value: u32,
 }
 
+/// A 64-bit value from its halves.
+pub(super) fn wide(high: u32, low: u32) -> u64 {
+    u64::from(high) << 32 | u64::from(low)
+}
+
 /// The registers of one engine.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CsrFile {
@@ -273,6 +314,11 @@ impl CsrFile {
         CsrFile { generation, values: BTreeMap::new(), log: None }
     }
 
+    /// Whose registers these are.
+    pub fn generation(&self) -> Generation {
+        self.generation
+    }
+
     /// Offsets of the registers that moved between generations.
     pub fn moved(&self) -> Moved {
         moved(self.generation)
@@ -280,21 +326,22 @@ impl CsrFile {
 
     /// Value without an entry in the log; 0 where no register is.
     pub fn peek(&self, offset: u32) -> u32 {
-        let reset = || register(offset, self.generation).map_or(0, |r| r.reset);
+        let reset = || place(offset, self.generation).map_or(0, |(_, _, _, reset)| reset);
         self.values.get(&offset).copied().unwrap_or_else(reset)
     }
 
     /// Reads a register; `None` if there is none at this offset.
     pub fn read(&mut self, by: Accessor, offset: u32) -> Option<u32> {
-        register(offset, self.generation)?;
+        place(offset, self.generation)?;
         let value = self.peek(offset);
         self.note(Access { by, write: false, offset, value });
         Some(value)
     }
 
-    /// Writes a register; `None` if there is none at this offset.
-    pub fn write(&mut self, by: Accessor, offset: u32, value: u32) -> Option<()> {
-        register(offset, self.generation)?;
+    /// Writes a register; `None` if there is none at this offset. What follows from a write is the
+    /// sequencer's business: others write through [`Sequencer::write_csr`](super::Sequencer::write_csr).
+    pub(crate) fn write(&mut self, by: Accessor, offset: u32, value: u32) -> Option<()> {
+        place(offset, self.generation)?;
         self.values.insert(offset, value);
         self.note(Access { by, write: true, offset, value });
         Some(())
@@ -308,7 +355,7 @@ impl CsrFile {
 
     /// The resume PC in the local registers (chapter 01 section 2.2).
     pub fn resume_pc(&self) -> u64 {
-        u64::from(self.peek(LR_PC_HI)) << 32 | u64::from(self.peek(LR_PC_LO))
+        wide(self.peek(LR_PC_HI), self.peek(LR_PC_LO))
     }
 
     /// Writes the resume PC, low half first.

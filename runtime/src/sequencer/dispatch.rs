@@ -21,15 +21,65 @@ pub enum HandlerFamily {
     Flix,
 }
 
-/// Handlers of the CAYMAN POOL table by family.
-const COMPUTE: [u8; 32] = [
-    0x41, 0x43, 0x44, 0x45, 0x46, 0x47, 0x49, 0x4D, 0x51, 0x52, 0x53, 0x54, 0x58, 0x67, 0x68, 0x74, 0x79,
-    0x7A, 0x7B, 0x7C, 0x7D, 0x7E, 0x92, 0x95, 0x96, 0x9F, 0xBE, 0xBF, 0xE4, 0xE7, 0xF0, 0xF2,
+/// The handlers of the CAYMAN POOL table (section 11.3): opcode, family, and the label that the handler
+/// logs, where one is known and always the same.
+const POOL_HANDLERS: [(u8, HandlerFamily, &str); 55] = [
+    (0x41, HandlerFamily::Compute, "Tensor-Tensor"),
+    (0x43, HandlerFamily::Compute, "Tensor-Scalar"),
+    (0x44, HandlerFamily::Compute, "Tensor-Scalar-PTR"),
+    (0x45, HandlerFamily::Compute, "Pool"),
+    (0x46, HandlerFamily::Compute, "Tensor-Reduce"),
+    (0x47, HandlerFamily::Compute, "Tensor-Reduce"),
+    (0x49, HandlerFamily::Compute, "MEMSET/RNG"),
+    (0x4D, HandlerFamily::Compute, "Rng (XORWOW)"),
+    (0x51, HandlerFamily::Compute, "Tensor-Tensor"),
+    (0x52, HandlerFamily::Compute, "Tensor-Reduce"),
+    (0x53, HandlerFamily::Compute, "Tensor-Scalar"),
+    (0x54, HandlerFamily::Compute, "Tensor-Scalar-PTR"),
+    (0x58, HandlerFamily::Compute, "Tensor-Tensor"),
+    (0x67, HandlerFamily::Compute, "Pool Buffer Load"),
+    (0x68, HandlerFamily::Compute, "TensorGather"),
+    (0x74, HandlerFamily::Compute, "TensorScalarAddr"),
+    (0x77, HandlerFamily::Flix, "RandGetState"),
+    (0x78, HandlerFamily::Flix, "RandSetState"),
+    (0x79, HandlerFamily::Compute, "EmbeddingUpdate"),
+    (0x7A, HandlerFamily::Compute, "LoadPoolArgument"),
+    (0x7B, HandlerFamily::Compute, "TensorDequantize"),
+    (0x7C, HandlerFamily::Compute, "CrossLaneReduce"),
+    (0x7D, HandlerFamily::Compute, "CrossLaneReduce"),
+    (0x7E, HandlerFamily::Compute, "Iota"),
+    (0x92, HandlerFamily::Compute, "TensorScalarAffineSelect"),
+    (0x95, HandlerFamily::Compute, "ModifyPoolConfig"),
+    (0x96, HandlerFamily::Compute, "Sort"),
+    (0x9F, HandlerFamily::Compute, "EngineNop"),
+    (0xA0, HandlerFamily::Inline, "Event_Semaphore"),
+    (0xA1, HandlerFamily::Inline, "Halt"),
+    (0xA2, HandlerFamily::Control, ""),
+    (0xA3, HandlerFamily::Control, "INS_FL"),
+    (0xA4, HandlerFamily::Control, "NOP"),
+    (0xA5, HandlerFamily::Control, "WRITE"),
+    (0xA6, HandlerFamily::Control, "NOTIFY"),
+    (0xA7, HandlerFamily::Control, "MOVE"),
+    (0xA8, HandlerFamily::Control, ""),
+    (0xA9, HandlerFamily::Control, "BRANCH"),
+    (0xAA, HandlerFamily::Control, "TensorLoad"),
+    (0xAB, HandlerFamily::Control, "TensorStore"),
+    (0xB0, HandlerFamily::Control, "Event_Semaphore Rng Clr"),
+    (0xB1, HandlerFamily::Control, "SET_OM"),
+    (0xB2, HandlerFamily::Control, ""),
+    (0xB3, HandlerFamily::Control, "POLL_SEM"),
+    (0xB5, HandlerFamily::Control, "BranchPrefetchHint"),
+    (0xB8, HandlerFamily::Flix, ""),
+    (0xBB, HandlerFamily::Flix, ""),
+    (0xBD, HandlerFamily::Flix, ""),
+    (0xBE, HandlerFamily::Compute, "GetSequenceBounds"),
+    (0xBF, HandlerFamily::Compute, "SB2SB_Collective"),
+    (0xE4, HandlerFamily::Compute, "ConvLutLoad"),
+    (0xE7, HandlerFamily::Compute, "Indirect Copy"),
+    (0xF0, HandlerFamily::Compute, "ExtendedInst"),
+    (0xF1, HandlerFamily::Flix, ""),
+    (0xF2, HandlerFamily::Compute, ""),
 ];
-const CONTROL: [u8; 15] =
-    [0xA2, 0xA3, 0xA4, 0xA5, 0xA6, 0xA7, 0xA8, 0xA9, 0xAA, 0xAB, 0xB0, 0xB1, 0xB2, 0xB3, 0xB5];
-const INLINE: [u8; 2] = [0xA0, 0xA1];
-const FLIX: [u8; 6] = [0x77, 0x78, 0xB8, 0xBB, 0xBD, 0xF1];
 
 /// The slot of an opcode: one subtraction on 32 bits and one unsigned bound, so that bytes below 0x41 fail
 /// like those above 0xF2.
@@ -38,18 +88,27 @@ pub fn slot(opcode: u8) -> Option<usize> {
     (index < SLOTS).then_some(index as usize)
 }
 
+/// The row of every slot of the CAYMAN POOL table; `None`: a default slot.
+const POOL_TABLE: [Option<(HandlerFamily, &str)>; SLOTS as usize] = {
+    let mut table = [None; SLOTS as usize];
+    let mut i = 0;
+    while i < POOL_HANDLERS.len() {
+        let (opcode, family, label) = POOL_HANDLERS[i];
+        table[(opcode as u32 - FIRST_OPCODE) as usize] = Some((family, label));
+        i += 1;
+    }
+    table
+};
+
 /// The handler family of an opcode in the CAYMAN POOL table; `None`: a default slot or no slot, which is
 /// Bad Opcode.
 pub fn pool_handler(opcode: u8) -> Option<HandlerFamily> {
-    slot(opcode)?;
-    [
-        (COMPUTE.as_slice(), HandlerFamily::Compute),
-        (CONTROL.as_slice(), HandlerFamily::Control),
-        (INLINE.as_slice(), HandlerFamily::Inline),
-        (FLIX.as_slice(), HandlerFamily::Flix),
-    ]
-    .into_iter()
-    .find_map(|(list, family)| list.contains(&opcode).then_some(family))
+    Some(POOL_TABLE[slot(opcode)?]?.0)
+}
+
+/// The label that the handler of an opcode logs, on every engine.
+pub(super) fn handler_label(opcode: u8) -> Option<&'static str> {
+    Some(POOL_TABLE[slot(opcode)?]?.1).filter(|label| !label.is_empty())
 }
 
 /// The opcodes that an engine's sequencer dispatches; all others are Bad Opcode (decision 01-D16).
@@ -63,34 +122,29 @@ pub fn legal_opcodes(
     dve_programs: Option<&[bool; 256]>,
     container: bool,
 ) -> [bool; 256] {
+    let programs = dve_programs.or_else(|| default_dve_programs(generation));
     std::array::from_fn(|byte| {
         let opcode = byte as u8;
         let Some(info) = opcode_info(opcode).filter(|i| i.exists_on(generation) && opcode != op::INVALID)
         else {
             return false;
         };
+        // The control spine: words that every engine's sequencer runs.
+        let spine = info.engines.len() == EngineId::ALL.len();
         if info.is_pseudo() {
-            return container;
-        }
-        if !strict || is_spine(opcode) {
-            return true;
-        }
-        match (engine, generation) {
-            (EngineId::Pool, Generation::Cayman) => pool_handler(opcode).is_some(),
-            // Served by the sequencer itself: no program needed.
-            _ if matches!(opcode, op::RAND_GET_STATE | op::RAND_SET_STATE) => info.legal_on(engine),
-            (EngineId::Dve, Generation::Sunda | Generation::Cayman) => {
-                let programs = dve_programs.or_else(|| default_dve_programs(generation));
-                info.legal_on(engine) && programs.is_none_or(|table| table[byte])
-            }
-            _ => info.legal_on(engine),
+            container
+        } else if !strict || spine {
+            true
+        } else if (engine, generation) == (EngineId::Pool, Generation::Cayman) {
+            pool_handler(opcode).is_some()
+        } else {
+            // The sequencer itself serves the states of the random generators: no program needed.
+            let programmed = engine != EngineId::Dve
+                || matches!(opcode, op::RAND_GET_STATE | op::RAND_SET_STATE)
+                || programs.is_none_or(|table| table[byte]);
+            info.legal_on(engine) && programmed
         }
     })
-}
-
-/// The control words that every sequencer has.
-fn is_spine(opcode: u8) -> bool {
-    matches!(opcode, 0x9F..=0xAB | 0xB0..=0xB6 | 0xB8..=0xBB | 0xBD | 0xF1)
 }
 
 #[cfg(test)]
@@ -113,9 +167,7 @@ mod tests {
         let strict = legal_opcodes(EngineId::Pool, Generation::Cayman, true, None, false);
         let lenient = legal_opcodes(EngineId::Pool, Generation::Cayman, false, None, false);
         for opcode in 0x41..=0xF2u8 {
-            let expected = pool_handler(opcode).is_some() || is_spine(opcode);
-            let exists = opcode_info(opcode).is_some_and(|i| i.exists_on(Generation::Cayman));
-            assert_eq!(strict[usize::from(opcode)], expected && exists, "0x{opcode:02x}");
+            assert_eq!(strict[usize::from(opcode)], pool_handler(opcode).is_some(), "0x{opcode:02x}");
         }
         assert!(!strict[0x42] && lenient[0x42]);
     }

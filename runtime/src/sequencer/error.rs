@@ -3,6 +3,8 @@
 use super::log::{LogLine, emit};
 use super::state::Sequencer;
 use crate::interp::FaultKind;
+use crate::isa::EngineId;
+use crate::machine::{Core, Notification, NotificationKind};
 
 /// Class of an error (chapter 01 section 13.1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -85,6 +87,16 @@ impl ErrorClass {
         }
     }
 
+    /// The fault that a failed assertion is.
+    pub(super) fn assertion(&self) -> Option<FaultKind> {
+        match *self {
+            ErrorClass::Assertion { function, file, line } => {
+                Some(FaultKind::Assertion { function, file, line })
+            }
+            _ => None,
+        }
+    }
+
     /// Code, auxiliary byte and extension (decisions 01-D20, 01-D21).
     fn parts(&self) -> (u32, u32, u32) {
         match *self {
@@ -98,7 +110,7 @@ impl ErrorClass {
     }
 
     /// What the handler logs.
-    pub fn log_line(&self) -> Option<LogLine> {
+    fn log_line(&self) -> Option<LogLine> {
         Some(match *self {
             ErrorClass::BadOpcode(op) => LogLine::BadOpcode(op),
             ErrorClass::IllegalInstruction(op) => LogLine::IllegalInstruction(op),
@@ -129,20 +141,44 @@ impl ErrorRecord {
 }
 
 impl Sequencer {
-    /// Logs an error, packs its record and latches it (section 13.2, steps 1 to 3). Stopping is the
-    /// caller's part.
-    pub(crate) fn raise(&mut self, class: ErrorClass) -> ErrorRecord {
+    /// Logs an error, packs its record and latches it (section 13.2, steps 1 to 3).
+    fn raise(&mut self, class: ErrorClass) -> ErrorRecord {
+        log_class(&class);
         let error = ErrorRecord::new(class, self.engine_id);
-        if let Some(line) = error.class.log_line() {
-            emit(&line);
+        if error.class != class {
+            log_class(&error.class);
         }
         self.error_record = error.record;
         self.last_error = Some(error);
-        emit(&LogLine::Notify);
-        emit(&LogLine::SendingInterrupt);
-        emit(&LogLine::SendingNotification);
         error
     }
+
+    /// What reporting any error on this engine comes to if its id has no block.
+    pub(crate) fn block_assertion(&self) -> Option<FaultKind> {
+        if block_id(self.engine_id).is_some() { None } else { NO_BLOCK.assertion() }
+    }
+}
+
+fn log_class(class: &ErrorClass) {
+    if let Some(line) = class.log_line() {
+        emit(&line);
+    }
+    if let ErrorClass::Assertion { function, file, line } = *class {
+        emit(&LogLine::HostAssertion(function, file, line));
+    }
+}
+
+/// Raises an error of the word at `pc` and puts its record on the error notification queue (section 13.2,
+/// steps 1 to 4). Stopping is the caller's part.
+pub(crate) fn report(core: &mut Core, engine: EngineId, pc: u64, hint: u8, class: ErrorClass) -> ErrorRecord {
+    let state = &mut core.engines[engine.index()];
+    let error = state.seq.raise(class);
+    emit(&LogLine::Notify);
+    emit(&LogLine::SendingNotification);
+    let time = state.retired * 1000;
+    let kind = NotificationKind::Error { record: error.record, fatal: error.class.is_fatal() };
+    core.notifications.push(Notification { engine: Some(engine), pc, hint, time, kind });
+    error
 }
 
 #[cfg(test)]

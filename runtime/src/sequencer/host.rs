@@ -1,10 +1,11 @@
-//! The host's side of the sequencers: control registers, start, stop, interrupt service.
+//! The host's side of the sequencers: control registers, start, stop, interrupts, instruction memory.
 
-use super::csr::{Accessor, HW_CONTROL};
-use super::halt::{Interrupt, NESTED, handle_interrupt};
-use super::log::{LogLine, emit};
-use super::state::{Mode, PAUSED, Phase, Sequencer};
-use crate::interp::{FaultKind, Instruction};
+use super::csr::Accessor;
+use super::halt::{Interrupt, handle_interrupt};
+use super::state::Phase;
+use super::step::{fatal, leave_loop};
+use crate::interp::{Fault, Instruction};
+use crate::isa::check::{CheckContext, Severity, check};
 use crate::isa::{EngineId, Word};
 use crate::machine::Machine;
 use crate::machine::soc::Target;
@@ -40,73 +41,86 @@ impl Machine {
     /// Reads an engine's words again from the memory that its stream was loaded from, as INSTRUCTION_FLUSH
     /// and the host after a write do (design section 3 rule 6). Streams of a container have no such memory.
     pub fn flush_instructions(&mut self, core: usize, engine: EngineId) {
-        emit(&LogLine::InstructionFlush);
-        emit(&LogLine::InvalidateHints);
-        let stream = &self.cores[core].spec.streams[engine.index()];
-        let (base, count) = (stream.base, stream.words.len());
-        let Some(Target::Dram { buffer, offset }) = self.route(base) else { return };
-        if stream.ends_gracefully {
+        let Some(words) = self.instruction_memory(core, engine) else { return };
+        let old = self.cores[core].engines[engine.index()].code.clone();
+        if words.iter().eq(old.iter().map(|i| &i.word)) {
             return;
         }
-        let Some(bytes) = self.dram.buffer(buffer).bytes().get(offset..offset + 64 * count) else { return };
-        let Ok(words) = Word::split(bytes) else { return };
-        let generation = self.generation;
-        let code = words.into_iter().map(|word| Instruction::new(word, generation)).collect();
-        self.cores[core].engines[engine.index()].code = code;
+        let spec = self.cores[core].spec.clone();
+        let functions = spec.activation_functions();
+        let cx = CheckContext {
+            generation: self.generation,
+            engine,
+            strict: self.options.strict,
+            dve_programs: spec.dve_programs.as_ref(),
+            activation_sets: Some(spec.table_sets.len()),
+            activation_functions: Some(&functions),
+        };
+        let renew = |(old, word): (&Instruction, &Word)| {
+            if old.word == *word { old.clone() } else { checked(*word, &cx) }
+        };
+        self.cores[core].engines[engine.index()].code = old.iter().zip(&words).map(renew).collect();
     }
 
-    /// Serves an interrupt of a paused engine (chapter 01 section 10): reads intr_info once and, for a run,
-    /// lets `run` run the nested program, which starts at the engine's own doorbell and must end paused.
+    /// The words that memory holds where a device image's stream lies.
+    fn instruction_memory(&self, core: usize, engine: EngineId) -> Option<Vec<Word>> {
+        let stream = &self.cores[core].spec.streams[engine.index()];
+        if stream.ends_gracefully {
+            return None;
+        }
+        let Target::Dram { buffer, offset } = self.route(stream.base)? else { return None };
+        let size = 64 * stream.words.len();
+        Word::split(self.dram.buffer(buffer).bytes().get(offset..offset + size)?).ok()
+    }
+
+    /// Serves an interrupt of a paused engine (chapter 01 section 10): reads intr_info, once. If it asks for
+    /// a run, the engine now waits for the doorbell of a nested program, which must end in a pause; the
+    /// paused program then waits for its own doorbell again. In lenient mode any other end publishes its
+    /// reason in run_state instead of being fatal. Engines that are neither paused nor running do not ask.
     ///
     /// # Errors
-    /// The assertion of an unknown intr_info, or of a nested run that does not end paused in strict mode.
-    pub fn service_interrupt(
-        &mut self,
-        core: usize,
-        engine: EngineId,
-        run: impl FnOnce(&mut Machine),
-    ) -> Result<(), FaultKind> {
-        let seq = &mut self.cores[core].engines[engine.index()].seq;
-        let fault = |class| match class {
-            super::error::ErrorClass::Assertion { function, file, line } => {
-                FaultKind::Assertion { function, file, line }
-            }
-            other => FaultKind::Internal(format!("{other:?}")),
-        };
-        match handle_interrupt(seq) {
-            Interrupt::Idle => Ok(()),
-            Interrupt::Fault(class) => Err(fault(class)),
-            Interrupt::Run => {
-                let outer = self.cores[core].engines[engine.index()].pc;
-                self.cores[core].engines[engine.index()].seq.phase = Phase::Waiting;
-                run(self);
-                let strict = self.options.strict;
-                let state = &mut self.cores[core].engines[engine.index()];
-                // The paused outer program goes on where it was.
-                state.pc = outer;
-                if state.seq.run_state() != PAUSED && strict {
-                    return Err(fault(NESTED));
-                }
-                Ok(())
-            }
+    /// The assertion of an unknown intr_info, or of a run while the engine runs. The engine is dead then.
+    pub fn service_interrupt(&mut self, core: usize, engine: EngineId) -> Result<Interrupt, Box<Fault>> {
+        let state = &mut self.cores[core].engines[engine.index()];
+        match state.seq.phase {
+            Phase::Paused | Phase::Running => {}
+            Phase::Dead => return state.seq.fault.clone().map_or(Ok(Interrupt::Idle), Err),
+            Phase::Reset | Phase::Waiting => return Ok(Interrupt::Idle),
         }
+        let next = state.next_pc();
+        handle_interrupt(&mut state.seq, next).map_err(|kind| Box::new(fatal(self, core, engine, None, kind)))
+    }
+
+    /// Gives a running engine a surprise word as if its check had found it, and does what follows; `true`: the
+    /// engine goes on. No armed condition gives a word without a known bit or an
+    /// external stop that nobody requested: those assertions are reached this way only (decision 01-D6).
+    ///
+    /// # Errors
+    /// The assertion that failed. The engine is dead then.
+    pub fn inject_surprise(&mut self, core: usize, engine: EngineId, word: u16) -> Result<bool, Box<Fault>> {
+        let strict = self.options.strict;
+        let state = &mut self.cores[core].engines[engine.index()];
+        if !state.seq.running {
+            return Ok(false);
+        }
+        let next = state.next_pc();
+        let handled = state.seq.check_surprises(word, next).and_then(|go_on| {
+            if !go_on {
+                state.seq.checked = false;
+                leave_loop(state, strict)?;
+            }
+            Ok(go_on)
+        });
+        handled.map_err(|kind| Box::new(fatal(self, core, engine, None, kind)))
     }
 }
 
-impl Sequencer {
-    /// SET_ORDERING_MODE (chapter 01 section 12.5): takes effect with the next word.
-    pub fn set_ordering_mode(&mut self, strong: bool) {
-        emit(&LogLine::SetOrderingMode);
-        let bit = match self.mode {
-            Mode::Sunda => 1 << 20,
-            Mode::HwDecode => 1 << 21,
-        };
-        let old = self.break_control;
-        self.break_control = if strong { old | bit } else { old & !bit };
-        emit(&LogLine::BreakCtrl(old, self.break_control));
-        let control = self.csr.peek(HW_CONTROL) & !2 | if strong { 2 } else { 0 };
-        self.csr.write(Accessor::Sequencer, HW_CONTROL, control);
-        self.strong_order = strong;
-        self.rearm();
+/// A word that was not there at load: it is held to the rules now, and faults if it breaks one.
+fn checked(word: Word, cx: &CheckContext<'_>) -> Instruction {
+    let mut instruction = Instruction::new(word, cx.generation);
+    let findings = instruction.body.as_ref().map_or_else(|_| Vec::new(), |decoded| check(decoded, cx));
+    if let Some(finding) = findings.iter().find(|f| f.severity != Severity::Warning) {
+        instruction.refuse(finding);
     }
+    instruction
 }

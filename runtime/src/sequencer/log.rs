@@ -3,6 +3,8 @@
 
 use std::fmt;
 
+use super::dispatch::handler_label;
+
 /// Target of the events.
 pub const TARGET: &str = "seqjit::sequencer";
 
@@ -45,8 +47,9 @@ pub enum LogLine {
     IntDivZero,
     FpError(u8),
     Assertion(&'static str, &'static str, u32),
+    /// The same text once more, through the host's logger: without the prefix of the others.
+    HostAssertion(&'static str, &'static str, u32),
     Notify,
-    SendingInterrupt,
     SendingNotification,
     PcInBounds(u64, u64, u64),
     Label(&'static str),
@@ -55,7 +58,9 @@ pub enum LogLine {
 impl fmt::Display for LogLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         use LogLine::*;
-        f.write_str("S: ")?;
+        if !matches!(self, HostAssertion(..)) {
+            f.write_str("S: ")?;
+        }
         match *self {
             Begin(generation) => write!(f, "BEGIN on {generation}"),
             SundaMode => f.write_str("NX in Sunda mode: HW decode disabled"),
@@ -95,9 +100,10 @@ impl fmt::Display for LogLine {
             IllegalInstruction(op) => write!(f, "ErrorHandler : Illegal Instruction(0x{op:x})"),
             IntDivZero => f.write_str("ErrorHandler : Int Div Zero Error"),
             FpError(code) => write!(f, "ErrorHandler : FP Error({code})"),
-            Assertion(function, file, line) => write!(f, "Assertion failure! {function}({file}:{line})"),
+            Assertion(function, file, line) | HostAssertion(function, file, line) => {
+                write!(f, "Assertion failure! {function}({file}:{line})")
+            }
             Notify => f.write_str("NOTIFY"),
-            SendingInterrupt => f.write_str("sending interrupt"),
             SendingNotification => f.write_str("sending notification"),
             PcInBounds(pc, low, high) => {
                 write!(f, "is_pc_in_bounds: pc=0x{pc:x} bound=[0x{low:x}, 0x{high:x}]")
@@ -107,7 +113,31 @@ impl fmt::Display for LogLine {
     }
 }
 
-/// Sends a line to whoever listens; nothing is formatted if nobody does.
+/// Sends a line to whoever listens.
+#[inline(always)]
 pub(crate) fn emit(line: &LogLine) {
-    tracing::trace!(target: "seqjit::sequencer", "{line}");
+    if is_heard() {
+        send(line);
+    }
+}
+
+/// Sends the label of a word's handler, if it has one.
+#[inline(always)]
+pub(super) fn emit_label(opcode: u8) {
+    if is_heard()
+        && let Some(label) = handler_label(opcode)
+    {
+        send(&LogLine::Label(label));
+    }
+}
+
+/// Whether anybody listens: one load, unless a subscriber has asked for this much detail.
+#[inline(always)]
+fn is_heard() -> bool {
+    tracing::enabled!(target: TARGET, tracing::Level::TRACE)
+}
+
+#[cold]
+fn send(line: &LogLine) {
+    tracing::trace!(target: TARGET, "{line}");
 }

@@ -1,7 +1,12 @@
 //! The software state of one sequencer (chapter 01 section 3).
 
-use super::csr::{Accessor, BREAKPOINT_CTRL, BREAKPOINT_STEP, CsrFile, HW_CONTROL};
+use super::csr::{
+    Accessor, BREAKPOINT_ADDR0, BREAKPOINT_CTRL, BREAKPOINT_MATCH, BREAKPOINT_STEP, CsrFile, HW_CONTROL,
+    RELEASE_RUN_STALL, wide,
+};
 use super::error::ErrorRecord;
+use super::log::{LogLine, emit};
+use crate::interp::Fault;
 use crate::isa::{EngineId, Generation};
 
 /// Interrupt-control words of the external register array (chapter 01 section 2.7).
@@ -58,6 +63,8 @@ pub enum Phase {
 /// What an engine is armed for at run entry (chapter 01 section 12.2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Snapshot {
+    /// Instruction breakpoints enabled.
+    pub ins_break: bool,
     /// Step armed with a nonzero count.
     pub step: bool,
     /// Address breakpoints.
@@ -75,7 +82,7 @@ pub struct Sequencer {
     pub running: bool,
     /// Last reason given to Setup-Halt.
     pub halt_reason: HaltReason,
-    /// Front end.
+    /// Front end; a boot argument.
     pub mode: Mode,
     /// Words left before a step stop.
     pub step_count: u32,
@@ -83,7 +90,7 @@ pub struct Sequencer {
     pub strong_order: bool,
     /// Target of a taken branch that the loop has not committed yet.
     pub redirect: Option<u64>,
-    /// Control registers.
+    /// Control registers. Others than the sequencer write them through [`Sequencer::write_csr`].
     pub csr: CsrFile,
     /// Interrupt-control words; bit 2 of word n: interrupt n pending.
     pub external: [u32; EXTERNAL_WORDS],
@@ -93,15 +100,16 @@ pub struct Sequencer {
     pub counters: [u32; 2],
     /// A counter reached its threshold with the word that retired last.
     pub counter_fired: bool,
-    /// Further instruction breakpoints of the host, as if there were more comparators.
+    /// Further instruction breakpoints of the host, as if there were more comparators; call
+    /// [`Sequencer::rearm`] after a change during a run.
     pub breakpoints: Vec<u64>,
-    /// Words started by the HW-decode loop since run entry.
+    /// Trips round the HW-decode loop since run entry.
     pub iteration: u32,
     /// The HW-decode fetch gate: 0 keeps the loop in its PC fix-up path (chapter 01 section 6.2).
     pub fetch_gate: u32,
     /// Inclusive bounds of the PC (chapter 02 section 6.2).
     pub bounds: (u64, u64),
-    /// Copy of lr[38], taken at run entry.
+    /// Copy of `lr[38]`, taken at run entry.
     pub dve_perf_word: u32,
     /// Engine identity for error records (decision 01-D22).
     pub engine_id: u32,
@@ -111,25 +119,32 @@ pub struct Sequencer {
     pub error_record: u32,
     /// The last error with its class.
     pub last_error: Option<ErrorRecord>,
+    /// What a dead sequencer answers to every attempt to run it (chapter 01 section 8.6).
+    pub fault: Option<Box<Fault>>,
     /// Report inexact and underflow of the register ALU too (decision 01-D23).
     pub report_inexact: bool,
-    /// Breakpoints at this PC do not fire for the first word of the run (decision 01-D8).
+    /// The first of the two waits of the next word has been satisfied and its side effect done.
+    pub(super) first_wait_taken: bool,
+    /// PC of the last breakpoint stop until a word retires: breakpoints there do not fire again
+    /// (decision 01-D8).
     pub(super) suppressed_at: Option<u64>,
-    /// Saved PC of the last breakpoint stop.
-    pub(super) broke_at: Option<u64>,
+    /// PC of the paused program while a nested one runs (chapter 01 section 10).
+    pub(super) outer_pc: Option<u64>,
     /// The next word has passed its surprise check and waits to start.
     pub(super) checked: bool,
-    /// Something may surprise: without it the check is skipped.
+    /// The host wants a stop: instr_halt_ctrl or immediate_pause.
+    pub(super) stop_requested: bool,
+    /// Something may surprise: without it a word's check looks at nothing.
     pub(super) alert: bool,
 }
 
 impl Sequencer {
-    /// At reset, released from the stall: watching the doorbell.
+    /// Held at reset, until somebody clears release_run_stall.
     pub fn new(engine: EngineId, generation: Generation) -> Self {
         // Decision 01-D1: software fetch for SP and for SUNDA, which knows no other.
         let software = engine == EngineId::Sp || generation == Generation::Sunda;
         Sequencer {
-            phase: Phase::Waiting,
+            phase: Phase::Reset,
             running: false,
             halt_reason: HaltReason::Halt,
             mode: if software { Mode::Sunda } else { Mode::HwDecode },
@@ -151,10 +166,13 @@ impl Sequencer {
             break_control: 0,
             error_record: 0,
             last_error: None,
+            fault: None,
             report_inexact: false,
+            first_wait_taken: false,
             suppressed_at: None,
-            broke_at: None,
+            outer_pc: None,
             checked: false,
+            stop_requested: false,
             alert: false,
         }
     }
@@ -198,43 +216,97 @@ impl Sequencer {
         self.bounds = (0, u64::MAX);
     }
 
-    /// Recomputes whether anything may surprise, after a control register or a breakpoint changed.
-    pub fn rearm(&mut self) {
-        let immediate_pause = self.csr.peek(BREAKPOINT_CTRL) >> 8 & 1 == 1;
-        self.alert = self.strong_order
-            || self.snapshot != Snapshot::default()
-            || !self.breakpoints.is_empty()
-            || self.csr.peek(self.csr.moved().halt_ctrl) != 0
-            || immediate_pause;
+    /// Tests the surprises of the next word again, also if it has passed them and waits.
+    pub fn test_again(&mut self) {
+        self.checked = false;
     }
 
     /// Writes a control register. `None`: there is none at this offset.
     pub fn write_csr(&mut self, by: Accessor, offset: u32, value: u32) -> Option<()> {
         self.csr.write(by, offset, value)?;
+        match (offset, value & 1) {
+            (RELEASE_RUN_STALL, 0) if self.phase == Phase::Reset => self.boot(),
+            (RELEASE_RUN_STALL, 1) => self.hold(),
+            _ => {}
+        }
         self.rearm();
         Some(())
     }
 
-    /// Latches the debug registers at run entry (chapter 01 section 12.2).
+    /// From reset to the doorbell, as far as it shows (chapter 01 section 4): run_state stays 0.
+    fn boot(&mut self) {
+        emit(&LogLine::Begin(self.csr.generation().name()));
+        match self.mode {
+            Mode::Sunda => emit(&LogLine::SundaMode),
+            Mode::HwDecode => {
+                emit(&LogLine::HwDecodeMode);
+                let relaxed = self.csr.peek(HW_CONTROL) & !2;
+                self.csr.write(Accessor::Sequencer, HW_CONTROL, relaxed);
+            }
+        }
+        self.phase = Phase::Waiting;
+        emit(&LogLine::PendingStartCtrl);
+    }
+
+    /// Back to reset. Control registers, what the host has set up, and the latched error record stay.
+    fn hold(&mut self) {
+        self.phase = Phase::Reset;
+        self.running = false;
+        self.halt_reason = HaltReason::Halt;
+        self.redirect = None;
+        self.fault = None;
+        self.first_wait_taken = false;
+        self.suppressed_at = None;
+        self.outer_pc = None;
+        self.checked = false;
+    }
+
+    /// Recomputes whether anything may surprise, after a control register or a breakpoint changed, so that
+    /// the check of a word need not look at control registers.
+    pub fn rearm(&mut self) {
+        let Snapshot { step, addresses, counters, .. } = self.snapshot;
+        let immediate_pause = self.immediate_pause();
+        self.stop_requested = immediate_pause || self.csr.peek(self.csr.moved().halt_ctrl) != 0;
+        self.alert = self.stop_requested
+            || self.strong_order
+            || step
+            || addresses != [None; 2]
+            || counters != [None; 2]
+            || !self.breakpoints.is_empty();
+    }
+
+    /// The host's request to pause, which hardware watches all the time.
+    pub(super) fn immediate_pause(&self) -> bool {
+        self.csr.peek(BREAKPOINT_CTRL) >> 8 & 1 == 1
+    }
+
+    /// Latches the debug registers at run entry (chapter 01 section 12.2) and restarts the counters.
     pub(super) fn take_snapshot(&mut self) {
-        let control = self.csr.peek(BREAKPOINT_CTRL);
-        let armed = |bit: u32| control >> bit & 1 == 1;
-        let wide =
-            |offset: u32, csr: &CsrFile| u64::from(csr.peek(offset + 4)) << 32 | u64::from(csr.peek(offset));
-        let matches = self.csr.peek(super::csr::BREAKPOINT_MATCH);
-        let steps = self.csr.peek(BREAKPOINT_STEP);
-        let sunda = self.csr.moved().start_ctrl == 0x10;
+        let sunda = self.csr.generation() == Generation::Sunda;
+        let csr = &mut self.csr;
+        // All of these exist on every generation.
+        let mut read = |offset| csr.read(Accessor::Sequencer, offset).unwrap_or(0);
+        let steps = read(BREAKPOINT_STEP);
+        // SUNDA's counter has 16 bits (section 17).
         self.step_count = if sunda { steps & 0xFFFF } else { steps };
-        self.strong_order = self.csr.peek(HW_CONTROL) >> 1 & 1 == 1;
-        self.snapshot = Snapshot {
-            step: armed(3) && self.step_count != 0,
-            addresses: [0, 1]
-                .map(|i| armed(4 + i).then(|| wide(super::csr::BREAKPOINT_ADDR0 + 8 * i, &self.csr))),
-            counters: [0, 1].map(|i| {
-                let half = matches >> (16 * i);
-                armed(6 + i).then_some((half as u8, (half >> 8) as u8))
-            }),
-        };
+        self.strong_order = read(HW_CONTROL) >> 1 & 1 == 1;
+        let control = read(BREAKPOINT_CTRL);
+        let armed = |bit: u32| control >> bit & 1 == 1;
+        let addresses = [0, 1].map(|i| {
+            let low = BREAKPOINT_ADDR0 + 8 * i;
+            armed(4 + i).then(|| {
+                let low_half = read(low);
+                wide(read(low + 4), low_half)
+            })
+        });
+        let counters = [0, 1].map(|i| {
+            armed(6 + i).then(|| {
+                let [mask, opcode] = ((read(BREAKPOINT_MATCH) >> (16 * i)) as u16).to_le_bytes();
+                (mask, opcode)
+            })
+        });
+        let step = armed(3) && self.step_count != 0;
+        self.snapshot = Snapshot { ins_break: armed(0), step, addresses, counters };
         self.counters = [0; 2];
         self.counter_fired = false;
     }

@@ -1,7 +1,9 @@
 //! Turns: how long one agent runs before the next one does (design section 3 rule 8).
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::state::HaltReason;
 use super::step::{Step, step_in};
 use super::waits::would_run;
 use crate::interp::{Fault, Translated, dma};
@@ -63,6 +65,7 @@ pub fn engine_turn_within(
     limits: &Limits<'_>,
 ) -> Result<Turn, Fault> {
     let first = machine.cores[core].engines[engine.index()].retired;
+    let mut code = machine.cores[core].engines[engine.index()].code.clone();
     let mut turn = Turn::default();
     while turn.retired < limit {
         if limits.pause.is_some_and(|p| p.load(Ordering::Relaxed)) {
@@ -76,13 +79,21 @@ pub fn engine_turn_within(
                 break;
             }
         }
-        let running = machine.cores[core].engines[engine.index()].seq.running;
-        let Step::Done { ends_turn } = step_in(machine, core, engine, limits.translated)? else {
-            turn.halted = running && !machine.cores[core].engines[engine.index()].seq.running;
+        let state = &machine.cores[core].engines[engine.index()];
+        let (active, running) = (state.is_active(), state.seq.running);
+        let Step::Done { ends_turn } = step_in(machine, core, engine, &code, limits.translated)? else {
+            let seq = &machine.cores[core].engines[engine.index()].seq;
+            // One that was just started may break at once; if it finds no word at all, nothing has happened.
+            turn.halted = !seq.running && (running || (active && seq.halt_reason != HaltReason::Halt));
             break;
         };
+        let state = &machine.cores[core].engines[engine.index()];
         turn.progress += 1;
-        turn.retired = machine.cores[core].engines[engine.index()].retired - first;
+        turn.retired = state.retired - first;
+        // INSTRUCTION_FLUSH gives the engine new code.
+        if !Arc::ptr_eq(&code, &state.code) {
+            code = state.code.clone();
+        }
         if limits.until.is_some_and(|holds| holds(machine)) {
             turn.cut = (!ends_turn && turn.retired < limit).then_some(Cut::Condition);
             break;

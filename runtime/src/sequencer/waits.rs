@@ -3,7 +3,7 @@
 use crate::interp::FaultKind;
 use crate::isa::field::{UpdateMode, WaitMode};
 use crate::isa::layouts::CTRL_ES;
-use crate::isa::{Decoded, EngineId, Layout, WORD_BYTES};
+use crate::isa::{Decoded, EngineId, Generation, Layout, WORD_BYTES};
 use crate::machine::{
     Action, Core, Engine, Machine, Notification, NotificationKind, SyncChange, Update, Wait,
 };
@@ -26,7 +26,7 @@ pub(super) fn would_run(core: &Core, engine: EngineId) -> bool {
     // The second wait sees what the first one changes.
     let mut sync = core.sync.clone();
     let holds = |(position, (mode, index, value))| {
-        if mode == WaitMode::NONE || (position == 0 && state.first_wait_taken) {
+        if mode == WaitMode::NONE || (position == 0 && state.seq.first_wait_taken) {
             return true;
         }
         let Ok(wait) = resolve_wait(state, mode, index, value) else { return true };
@@ -47,10 +47,14 @@ pub(super) fn take_waits(
     pc: u64,
     decoded: &Decoded,
 ) -> Result<bool, FaultKind> {
-    for (position, (mode, index, value)) in waits_of(decoded).into_iter().enumerate() {
+    let waits = waits_of(decoded);
+    if waits.iter().all(|(mode, ..)| *mode == WaitMode::NONE) {
+        return Ok(true);
+    }
+    for (position, (mode, index, value)) in waits.into_iter().enumerate() {
         let Core { sync, engines, .. } = &mut machine.cores[core];
         let state = &mut engines[engine.index()];
-        if mode == WaitMode::NONE || (position == 0 && state.first_wait_taken) {
+        if mode == WaitMode::NONE || (position == 0 && state.seq.first_wait_taken) {
             continue;
         }
         let wait = resolve_wait(state, mode, index, value)?;
@@ -58,7 +62,7 @@ pub(super) fn take_waits(
             state.blocked_on = Some(wait);
             return Ok(false);
         }
-        state.first_wait_taken = position == 0;
+        state.seq.first_wait_taken |= position == 0;
         if let Some(change) = sync.take(&wait) {
             note_change(machine, core, Some(engine), pc, &change);
         }
@@ -70,14 +74,17 @@ pub(super) fn take_waits(
 /// Resolves the operand of a wait: immediate, register, or register plus offset (decisions 02-3a, 02-3b).
 pub fn resolve_wait(engine: &Engine, mode: WaitMode, index: u8, value: u32) -> Result<Wait, FaultKind> {
     let base = WaitMode(mode.0 & 0x0F);
-    Ok(match mode.0 & 0xF0 {
-        0x80 => Wait { mode: base, index, value: event_register(engine, value, value >> 8 == 0)? },
-        0x90 => {
+    match mode.0 {
+        0x00..=0x07 | 0x0E | 0x0F | 0xFE => Ok(Wait { mode, index, value }),
+        0x81..=0x85 => Ok(Wait { mode: base, index, value: event_register(engine, value, value >> 8 == 0)? }),
+        0x91..=0x95 if engine.seq.csr.generation() == Generation::Maverick => {
             let offset = (value as i32 >> 8) as u32;
-            Wait { mode: base, index, value: event_register(engine, value, true)?.wrapping_add(offset) }
+            Ok(Wait { mode: base, index, value: event_register(engine, value, true)?.wrapping_add(offset) })
         }
-        _ => Wait { mode, index, value },
-    })
+        _ => {
+            Err(FaultKind::illegal("wait_mode", format!("0x{:02x}", mode.0), "a wait mode of the generation"))
+        }
+    }
 }
 
 /// Reads the register that an EVENTS value names in its low byte (chapter 03 section 2.3).
@@ -93,17 +100,26 @@ fn event_register(engine: &Engine, value: u32, clean: bool) -> Result<u32, Fault
 
 /// The updates of a word in the order in which they apply: extended block, then EVENTS.
 pub(super) fn resolve_updates(engine: &Engine, decoded: &Decoded) -> Result<[Option<Update>; 2], FaultKind> {
+    let e = &decoded.events;
+    let extended = CTRL_ES::of(&decoded.operands).map(|w| &w.events_extended);
+    if e.update_mode == UpdateMode::NONE && extended.is_none() {
+        return Ok([None; 2]);
+    }
     let resolve = |mode: UpdateMode, index: u8, value: u32| -> Result<Option<Update>, FaultKind> {
-        let Some(action) = Action::of(mode) else { return Ok(None) };
+        if mode == UpdateMode::NONE {
+            return Ok(None);
+        }
+        let Some(action) = Action::of(mode) else {
+            return Err(FaultKind::illegal("update_mode", format!("0x{:02x}", mode.0), "an update mode"));
+        };
         let value = if mode.0 & 0x80 != 0 { event_register(engine, value, value >> 8 == 0)? } else { value };
         Ok(Some(Update { action, index, value }))
     };
-    let e = &decoded.events;
-    let extended = CTRL_ES::of(&decoded.operands).map(|w| w.events_extended).unwrap_or_default();
-    Ok([
-        resolve(extended.update_mode, extended.update_idx, extended.update_value)?,
-        resolve(e.update_mode, e.update_idx, e.value)?,
-    ])
+    let first = match extended {
+        Some(x) => resolve(x.update_mode, x.update_idx, x.update_value)?,
+        None => None,
+    };
+    Ok([first, resolve(e.update_mode, e.update_idx, e.value)?])
 }
 
 /// Applies updates in order; tells whether one ends the turn.

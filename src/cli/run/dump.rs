@@ -3,13 +3,13 @@
 use std::str::FromStr;
 
 use seqjit::runtime::isa::{Dtype, EngineId, PARTITIONS, Space};
-use seqjit::runtime::machine::soc::Target;
-use seqjit::{Program, Session, StopError};
+use seqjit::{Session, StopError};
 use serde_json::{Value as Json, json};
 
 use crate::cli::exit::Code;
 use crate::cli::failure::Failure;
 use crate::cli::value::{self, Value};
+use crate::cli::variable;
 
 /// What to show, and when.
 #[derive(Clone, Debug)]
@@ -164,26 +164,10 @@ impl Dump {
     }
 }
 
-/// The bytes of a variable of a core's graph, or of a buffer of device memory by its whole name.
+/// The bytes of a variable.
 fn variable<'s>(session: &'s Session, core: usize, name: &str) -> Result<&'s [u8], String> {
-    let (machine, program) = (session.machine(), session.program());
-    if let Some(buffer) = machine.dram.buffers().iter().find(|b| b.spec.name == name) {
-        return Ok(buffer.bytes());
-    }
-    let found = in_graph(session, program, core, name);
-    found.ok_or_else(|| {
-        format!("core {core} has no variable `{name}` in device memory (`seqjit info` lists them)")
-    })
-}
-
-fn in_graph<'s>(session: &'s Session, program: &Program, core: usize, name: &str) -> Option<&'s [u8]> {
-    let machine = session.machine();
-    let v = program.neff().graphs.get(core)?.def.variable(name)?;
-    let address = machine.cores[core].spec.variables.get(v.id as usize).copied().flatten()?;
-    let Some(Target::Dram { buffer, offset }) = machine.route(address) else { return None };
-    let rest = machine.dram.buffer(buffer).bytes().get(offset..)?;
-    // Tables carry no size in the container.
-    Some(v.size.and_then(|size| rest.get(..usize::try_from(size).ok()?)).unwrap_or(rest))
+    let (buffer, range) = variable::find(session, core, name).ok_or_else(|| variable::unknown(core, name))?;
+    Ok(&session.machine().dram.buffer(buffer).bytes()[range])
 }
 
 impl Taken {

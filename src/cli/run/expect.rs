@@ -6,9 +6,9 @@ use seqjit::runtime::num::Fp8;
 use seqjit::{Program, Tensor};
 use serde_json::{Value as Json, json};
 
-use super::named::NamedFile;
 use crate::cli::exit::Code;
 use crate::cli::failure::Failure;
+use crate::cli::named::NamedFile;
 use crate::cli::value::{self, Value};
 
 /// A reference for an output.

@@ -2,29 +2,25 @@
 
 mod dump;
 mod expect;
-mod named;
 mod progress;
 mod save;
 
 use std::io::Write;
 use std::path::PathBuf;
-use std::str::FromStr;
 
 use seqjit::runtime::num::Fp8;
-use seqjit::{
-    Counters, Engine, Exit, InputError, Options, Program, Schedule, Session, Tensor, Tier, Translations,
-};
+use seqjit::{Counters, Exit, Program, Session, Tensor, Tier, Translations};
 use serde_json::{Map, Value as Json, json};
 
 use self::dump::Dump;
 use self::expect::{Comparison, Expectation};
-use self::named::{NamedFile, refuse_twice};
 use self::progress::Bar;
 use super::errors;
 use super::exit::Code;
 use super::failure::Failure;
+use super::named::{NamedFile, refuse_twice};
 use super::output::{Output, note};
-use super::source::Source;
+use super::setup::Setup;
 use super::value;
 
 /// Warnings of a run shown without `-v`.
@@ -48,27 +44,10 @@ Examples:
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     #[command(flatten)]
-    source: Source,
-    /// Read an input from a file.
-    #[arg(short, long = "input", value_name = "NAME=FILE.npy")]
-    input: Vec<NamedFile>,
-    /// Fill the inputs that are not given with random numbers: floats in [-1, 1), integers of any value. The
-    /// same seed gives the same numbers.
-    #[arg(long, value_name = "N")]
-    seed: Option<u64>,
+    setup: Setup,
     /// Write every output to DIR/NAME.npy once the program has ended and written all of all outputs.
     #[arg(short, long = "output", value_name = "DIR")]
     output: Option<PathBuf>,
-    /// Fault on the first read of a byte that nothing has written.
-    #[arg(long)]
-    check: bool,
-    /// Order in which engines and DMA queues take turns: `fixed`, or a number that seeds random turns.
-    #[arg(long, value_name = "fixed|SEED", default_value = "fixed")]
-    schedule: Order,
-    /// How words run: `interp` in the interpreter, `jit` in native code wherever there is some, `auto` in native
-    /// code where it pays. Results are the same.
-    #[arg(long, value_name = "interp|jit|auto", default_value_t = Tier::Interp)]
-    tier: Tier,
     /// Compare an output with a file of the same shape. The first element that differs is reported.
     #[arg(long, value_name = "NAME=FILE.npy")]
     expect: Vec<NamedFile>,
@@ -84,34 +63,12 @@ pub struct Args {
     /// from 0 as in `seqjit disasm`.
     #[arg(long, value_name = "WHAT@WHEN")]
     dump: Vec<Dump>,
-    /// Stop after so many words of all engines.
-    #[arg(long, value_name = "N")]
-    max_words: Option<u64>,
-    /// Refuse programs that need more memory; without it the limit is this machine's memory, where that is
-    /// known.
-    #[arg(long, value_name = "BYTES")]
-    max_memory: Option<u64>,
     /// Show counters, and every warning.
     #[arg(short, long)]
     verbose: bool,
     /// Write one JSON document instead of text.
     #[arg(long)]
     pub json: bool,
-}
-
-/// The value of `--schedule`.
-#[derive(Clone, Copy, Debug)]
-struct Order(Schedule);
-
-impl FromStr for Order {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<Order, &'static str> {
-        if text == "fixed" {
-            return Ok(Order(Schedule::Fixed));
-        }
-        text.parse().map(|seed| Order(Schedule::Seeded(seed))).map_err(|_| "expected `fixed` or a number")
-    }
 }
 
 fn tolerance(text: &str) -> Result<f64, &'static str> {
@@ -157,7 +114,7 @@ pub fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     if !out.json {
         return result;
     }
-    let known = report.into_json(&args.source.file);
+    let known = report.into_json(&args.setup.source.file);
     match result {
         Ok(()) => {
             let mut document = Map::from_iter([("exit".to_owned(), json!("finished"))]);
@@ -177,14 +134,12 @@ struct Task<'a> {
 impl Task<'_> {
     fn run(mut self) -> Result<(), Failure> {
         let args = self.args;
-        refuse_twice(&args.input, "--input")?;
         refuse_twice(&args.expect, "--expect")?;
-        let program = args.source.open()?;
+        let program = args.setup.open()?;
         self.report.warnings = program.warnings().to_vec();
         let expectations = args.expect.iter().map(|given| Expectation::read(given, &program));
         let expectations = expectations.collect::<Result<Vec<_>, _>>()?;
-        let mut session = self.session(&program)?;
-        self.inputs(&program, &mut session)?;
+        let mut session = args.setup.session(&program)?;
         args.dump.iter().try_for_each(|dump| dump.arm(&mut session))?;
         if let Some(directory) = &args.output {
             save::prepare(directory)?;
@@ -196,45 +151,6 @@ impl Task<'_> {
             Some(mismatch) => Err(mismatch),
             None => missed.map(not_reached).next().map_or(Ok(()), Err),
         }
-    }
-
-    fn session(&self, program: &Program) -> Result<Session, Failure> {
-        let args = self.args;
-        let mut options = Options::default();
-        options.strict = !args.source.lenient;
-        options.check = args.check;
-        options.schedule = args.schedule.0;
-        options.tier = args.tier;
-        options.max_words = args.max_words;
-        options.max_memory = args.max_memory.or_else(errors::memory_of_this_machine);
-        Session::new(&Engine::new(), program, options)
-            .map_err(|error| errors::session(error, program, &args.source))
-    }
-
-    fn inputs(&self, program: &Program, session: &mut Session) -> Result<(), Failure> {
-        let args = self.args;
-        for given in &args.input {
-            given.find(program.inputs(), "--input", "input")?;
-            let tensor = Tensor::open(&given.file).map_err(|error| Failure::npy(&given.file, &error))?;
-            session.set_input(&given.name, &tensor).map_err(|error| {
-                let failure = Failure::new(Code::Input, format!("`{}`: {error}", given.file.display()));
-                let failure = failure.file(&given.file).with("field", given.name.as_str());
-                match error {
-                    InputError::Mismatch { found, expected, .. } => {
-                        failure.with("found", found).with("expected", expected)
-                    }
-                    _ => failure,
-                }
-            })?;
-        }
-        let is_given = |name: &str| args.input.iter().any(|given| given.name == name);
-        let missing: Vec<_> = program.inputs().iter().filter(|input| !is_given(&input.name)).collect();
-        match args.seed {
-            Some(seed) => session.set_random_inputs(seed),
-            None if missing.is_empty() => {}
-            None => return Err(errors::missing_inputs(&missing)),
-        }
-        Ok(())
     }
 
     /// Runs the program; tells of each dump whether it was taken.
@@ -259,9 +175,9 @@ impl Task<'_> {
         }
         drop(bar);
         self.report.warnings.extend(session.machine().warnings.iter().cloned());
-        let ended = result.map_err(|error| errors::run(error, program, &self.args.source));
+        let ended = result.map_err(|error| errors::run(error, program, &self.args.setup.source));
         self.report.counters = ended.as_ref().ok().map(|ended| ended.counters);
-        let native = self.args.tier != Tier::Interp;
+        let native = self.args.setup.tier != Tier::Interp;
         self.report.translations = ended.as_ref().ok().map(|e| e.translations.clone()).filter(|_| native);
         self.show_run(program)?;
         let ended = ended?;
@@ -313,7 +229,7 @@ impl Task<'_> {
         let mut tensors = Vec::new();
         for io in program.outputs() {
             let tensor =
-                session.output(&io.name).map_err(|error| errors::output(&error, &self.args.source))?;
+                session.output(&io.name).map_err(|error| errors::output(&error, &self.args.setup.source))?;
             tensors.push((io.name.as_str(), tensor));
         }
         let borrowed: Vec<(&str, &Tensor)> = tensors.iter().map(|(name, tensor)| (*name, tensor)).collect();

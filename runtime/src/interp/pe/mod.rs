@@ -270,7 +270,7 @@ fn later_generation(x: &Exec<'_>) -> FaultKind {
     )
 }
 
-/// MATMUL (chapter 05 section 2.3): out[c][n] = sum over r of W[r][c] x X[r][n], one write or add per cell.
+/// MATMUL (chapter 05 section 2.3): `out[c][n]` = sum over r of `W[r][c] x X[r][n]`, one write or add per cell.
 pub fn matmul(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
     let (fields, dst, out_dtype, flags, zero_region) = match &w.operands {
         Operands::S3D3_MM_V2(o) => (

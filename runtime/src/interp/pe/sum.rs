@@ -291,8 +291,8 @@ mod tests {
         let (stationary, moving) = operands(1, 128, 4, 32, bf16);
         assert!(cannot_be_tiny(&stationary, &moving));
         let out = product(&stationary, &moving, true);
-        for at in 0..32 {
-            assert_eq!(out[at].to_bits(), sum(&stationary, &moving, 0, at, Arithmetic::FlushTiny).to_bits());
+        for (at, out) in out.iter().enumerate().take(32) {
+            assert_eq!(out.to_bits(), sum(&stationary, &moving, 0, at, Arithmetic::FlushTiny).to_bits());
         }
     }
 

@@ -513,10 +513,8 @@ fn opcodes_are_refused_where_they_do_not_exist() {
 
 #[test]
 fn every_defined_activation_function_has_its_name_in_upper_case() {
-    let names: Vec<_> = crate::act::FUNCTIONS
-        .iter()
-        .filter_map(|f| Some((f.id?.into(), f.name.to_ascii_uppercase())))
-        .collect();
+    let names: Vec<_> =
+        crate::act::FUNCTIONS.iter().filter_map(|f| Some((f.id?, f.name.to_ascii_uppercase()))).collect();
     let texts: Vec<_> = forms::FUNCTIONS.members.iter().map(|(id, name)| (*id, (*name).to_owned())).collect();
     assert_eq!(texts, names);
 }
