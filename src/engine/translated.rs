@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use seqjit_runtime::interp::{At, Exec, Flow, Instruction, LaneScalar, Translated, Walk};
-use seqjit_runtime::isa::{Decoded, EngineId, PARTITIONS};
-use seqjit_runtime::machine::Partitions;
+use seqjit_runtime::isa::{Decoded, EngineId, Generation, PARTITIONS, Space};
+use seqjit_runtime::machine::{Core, Partitions};
 
 use super::Engine;
 use super::cache::Translation;
@@ -87,6 +87,8 @@ struct Operands {
     scalars: [Option<LaneScalar>; MAX_SCALARS],
     destination: Walk,
     lanes: usize,
+    /// Decides the size of the memories that the table is for.
+    generation: Generation,
 }
 
 impl Operands {
@@ -98,7 +100,7 @@ impl Operands {
             *entry = (walk.partition * pitch + walk.offset) as u64;
         }
         let Binding { scalars, destination, lanes, .. } = *binding;
-        Operands { table, scalars, destination, lanes }
+        Operands { table, scalars, destination, lanes, generation: key.generation }
     }
 }
 
@@ -175,8 +177,7 @@ impl Translator {
         match &streams[number].plans[at.slot] {
             Plan::Interpret(why) => return Err(*why),
             Plan::Fixed(ready) if !x.machine.options.check => {
-                run_native(x, &ready.code, &ready.operands, scalars);
-                return Ok(true);
+                return run_native(x, &ready.code, &ready.operands, scalars);
             }
             _ => {}
         }
@@ -186,8 +187,7 @@ impl Translator {
         if let Plan::Moving(last) = &streams[number].plans[at.slot]
             && last.0 == key
         {
-            run_native(x, &last.1, &operands, scalars);
-            return Ok(true);
+            return run_native(x, &last.1, &operands, scalars);
         }
         let Some(translation) = self.translation(state, x, at, &key, &binding) else { return Ok(false) };
         let plan = &mut state.streams[number].plans[at.slot];
@@ -200,13 +200,13 @@ impl Translator {
                 Err(why)
             }
             Ok(code) => {
-                run_native(x, &code, &operands, &mut state.scalars);
+                let ran = run_native(x, &code, &operands, &mut state.scalars);
                 *plan = if moving {
                     Plan::Moving(Box::new((key, code)))
                 } else {
                     Plan::Fixed(Box::new(Ready { code, operands }))
                 };
-                Ok(true)
+                ran
             }
         }
     }
@@ -280,14 +280,22 @@ fn stream_number(x: &Exec<'_>) -> usize {
     x.core * EngineId::ALL.len() + x.engine.index()
 }
 
-/// Runs a word whose operands have been checked.
+/// Runs a word whose operands have been checked; always `true`.
 fn run_native(
     x: &mut Exec<'_>,
     code: &Code,
     operands: &Operands,
     values: &mut [u32; MAX_SCALARS * PARTITIONS],
-) {
+) -> Result<bool, Refusal> {
     let core = x.core();
+    // The fields of a machine can be changed at will: code must not run on memories of another size.
+    let Core { sbuf, psum, .. } = core;
+    let whole = |memory: &mut Partitions, space| {
+        memory.host_bytes().len() == PARTITIONS * Partitions::pitch_of(space, operands.generation)
+    };
+    if !whole(sbuf, Space::Sbuf) || !whole(psum, Space::Psum) {
+        return Err(Refusal::Checks);
+    }
     // All scalars are fetched before the word writes anything (chapter 04 section 2.5).
     for (scalar, row) in operands.scalars.iter().zip(values.chunks_exact_mut(PARTITIONS)) {
         match scalar {
@@ -304,9 +312,10 @@ fn run_native(
         psum: core.psum.host_bytes().as_mut_ptr(),
         scalars: values.as_ptr(),
     };
-    // SAFETY: the operands were bound by the lowering of this code's shape on this machine, whose checks keep
-    // every element in the active part of its partition; the rows of `values` hold what the shape reads; and
-    // the memories are borrowed exclusively for the time of the call.
+    // SAFETY: the operands were bound by the lowering of this code's shape, whose checks keep every element in
+    // the active part of its partition, for memories of this size; the rows of `values` hold what the shape
+    // reads; and the memories are borrowed exclusively for the time of the call.
     unsafe { code.call(&context, &operands.table) };
     operands.destination.note_written(core.memory_mut(operands.destination.space), operands.lanes);
+    Ok(true)
 }

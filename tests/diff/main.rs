@@ -29,6 +29,7 @@ fn machine(generation: Generation) -> Machine {
         queues: Vec::new(),
         variables: Vec::new(),
         table_base: 0,
+        physical: 0,
         dve_programs: None,
         fp8: Fp8::default(),
         table_sets: Vec::new(),
