@@ -61,10 +61,9 @@ pub enum Overlap {
 impl Overlap {
     /// Of a source and the destination of a word with so many lanes.
     pub fn of(source: &Walk, destination: &Walk, lanes: usize) -> Overlap {
-        let apart = source.high <= destination.low || destination.high <= source.low;
-        if source.space != destination.space || apart {
-            Overlap::Disjoint
-        } else if source.partition.abs_diff(destination.partition) >= lanes {
+        let other_bytes = source.high <= destination.low || destination.high <= source.low;
+        let other_partitions = source.partition.abs_diff(destination.partition) >= lanes;
+        if source.space != destination.space || other_bytes || other_partitions {
             Overlap::Disjoint
         } else if source.partition != destination.partition {
             Overlap::OtherLanes

@@ -40,7 +40,7 @@ impl Emit<'_> {
             Some(_) if dtype == Dtype::FP32R => self.encode_fp32r(value),
             Some(format) => self.encode(&format, value),
             None if dtype == Dtype::FP32 => self.canonical(value),
-            None => self.to_integer(dtype, value),
+            None => self.round_to_integer(dtype, value),
         };
         self.store(code, at, offset, dtype.bytes(), four);
     }
@@ -146,7 +146,7 @@ impl Emit<'_> {
     }
 
     /// Rounds to nearest even and saturates; NaN gives 0 (decision E12).
-    fn to_integer(&mut self, dtype: Dtype, value: Value) -> Value {
+    fn round_to_integer(&mut self, dtype: Dtype, value: Value) -> Value {
         let whole = self.round_even(value);
         if dtype == Dtype::UINT32 {
             return self.b.ins().fcvt_to_uint_sat(I32X4, whole);

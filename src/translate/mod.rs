@@ -131,6 +131,6 @@ pub fn build(key: &ShapeKey) -> Result<Elementwise, Refusal> {
 }
 
 /// The struct of the operands; the table of layouts and the lowering agree, or the shape is refused.
-fn operands<'w, L: seqjit_runtime::isa::Layout>(word: &'w Decoded) -> Result<&'w L, Refusal> {
+fn operands<L: seqjit_runtime::isa::Layout>(word: &Decoded) -> Result<&L, Refusal> {
     L::of(&word.operands).ok_or(Refusal::Opcode(word.info.byte))
 }

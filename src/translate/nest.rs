@@ -46,7 +46,7 @@ impl Dims {
         for (elements, step) in &self.0 {
             let above = below * elements;
             if inner < above {
-                let fits = inner % below == 0 && above % (inner * count) == 0;
+                let fits = inner.is_multiple_of(below) && above.is_multiple_of(inner * count);
                 return fits.then_some(*step * (inner / below) as i64);
             }
             below = above;
@@ -75,7 +75,7 @@ fn nested(operands: &[Dims]) -> Option<Vec<Loop>> {
     let mut loops: Vec<Loop> = Vec::new();
     let mut inner = 1;
     for end in ends {
-        if end % inner != 0 {
+        if !end.is_multiple_of(inner) {
             return None;
         }
         let count = end / inner;

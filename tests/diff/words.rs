@@ -137,7 +137,7 @@ impl<R: RngCore> Maker<'_, R> {
         let mut counts = [1; N];
         let mut left = self.total;
         for count in counts.iter_mut().take(N - 1) {
-            let divisors: Vec<u16> = (1..=left).filter(|d| left % d == 0).collect();
+            let divisors: Vec<u16> = (1..=left).filter(|d| left.is_multiple_of(*d)).collect();
             *count = *divisors.choose(self.rng).unwrap();
             left /= *count;
         }
