@@ -2,9 +2,11 @@
 //!
 //! Needs the test data folder (`SEQJIT_DATA`, else `../shared/data` beside the repository).
 
+#[path = "common/data.rs"]
+mod data_file;
+
 use std::collections::BTreeMap;
 use std::io::Read;
-use std::path::PathBuf;
 
 use base64::Engine as _;
 use flate2::read::{GzDecoder, ZlibDecoder};
@@ -18,14 +20,7 @@ const CAYMAN: (&str, &str) = ("fused_fp32_s512.neff", "exp_and_others");
 const SUNDA: (&str, &str) = ("trn1_autocomp_2.neff", "natural_log_exp_and_others");
 
 fn data(name: &str) -> Option<Vec<u8>> {
-    let folder = std::env::var_os("SEQJIT_DATA")
-        .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/data"), PathBuf::from);
-    let path = folder.join(name);
-    let bytes = std::fs::read(&path).ok();
-    if bytes.is_none() {
-        eprintln!("SKIPPED: no test data at {}", path.display());
-    }
-    bytes
+    Some(std::fs::read(data_file::data(name)?).unwrap())
 }
 
 /// Members of the first graph by their names there.

@@ -1,28 +1,21 @@
 //! No validity rule may complain about a word that a vendor's compiler or runtime made, or about the
 //! programs of the conformance set: golden words, whole containers, conformance programs.
 
+#[path = "common/data.rs"]
+mod data_file;
+
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read};
-use std::path::PathBuf;
 
+use std::path::Path;
+
+use data_file::data;
 use flate2::bufread::GzDecoder;
 use seqjit_runtime::isa::check::{
     CheckContext, Finding, Severity, check_bytes, default_dve_programs, unsupported_reason,
 };
 use seqjit_runtime::isa::{EngineId, Generation, Word, decode};
-
-/// A file or folder of the test data; says loudly if it is missing.
-fn data(name: &str) -> Option<PathBuf> {
-    let root = std::env::var_os("SEQJIT_DATA")
-        .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/data"), PathBuf::from);
-    let path = root.join(name);
-    if !path.exists() {
-        eprintln!("SKIPPED: {} is missing", path.display());
-        return None;
-    }
-    Some(path)
-}
 
 /// Everything that stops a word in strict mode.
 fn stopping(word: &Word, cx: &CheckContext<'_>) -> Vec<Finding> {
@@ -50,7 +43,7 @@ fn golden_words_are_valid() {
 }
 
 /// The members of a container: a tar archive in a gzip member behind 0x400 bytes of header.
-fn members(path: &PathBuf) -> BTreeMap<String, Vec<u8>> {
+fn members(path: &Path) -> BTreeMap<String, Vec<u8>> {
     let bytes = fs::read(path).unwrap();
     let mut archive = tar::Archive::new(GzDecoder::new(&bytes[0x400..]));
     let mut members = BTreeMap::new();

@@ -1,7 +1,9 @@
 //! The golden words: operand text against the vendor's, and text back to words (chapter 09 sections 2 and 7).
 
+#[path = "common/data.rs"]
+mod data_file;
+
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
 use seqjit_runtime::isa::text::{Line, Names, assemble, operand_text};
 use seqjit_runtime::isa::{Decoded, EngineId, Generation, Word, decode};
@@ -50,13 +52,7 @@ impl Row {
 
 /// All rows, or `None`, said loudly, if the file is missing.
 fn rows() -> Option<Vec<Row>> {
-    let data = std::env::var_os("SEQJIT_DATA")
-        .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/data"), PathBuf::from);
-    let path = data.join("golden_words.csv");
-    if !path.exists() {
-        eprintln!("SKIPPED: {} is missing; set SEQJIT_DATA to the folder of the test data", path.display());
-        return None;
-    }
+    let path = data_file::data("golden_words.csv")?;
     let mut reader = csv::Reader::from_path(&path).expect("readable");
     let rows: Vec<Row> = reader.records().map(|record| Row::parse(&record.expect("valid CSV"))).collect();
     for (origin, count) in ROWS {

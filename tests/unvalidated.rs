@@ -1,4 +1,5 @@
-//! Load-time validation turned off: illegal words fault when they are reached, and not before.
+//! Words that cannot run are found when a session is made; with that turned off they fault when they are
+//! reached, and not before.
 
 use std::path::Path;
 
@@ -49,5 +50,57 @@ fn an_illegal_word_is_refused_at_load_or_faults_where_it_stands() {
         assert_eq!(dve.retired, SUM - 1, "a BRANCH_LABEL does not count");
         assert!(!dve.is_active());
         assert!(session.output("out").is_err(), "nothing has written it");
+    }
+}
+
+/// A program of one word besides the transfer that fills its output.
+fn one_word(generation: &str, word: &str) -> Program {
+    let text = format!(
+        "program p for {generation}
+         input x fp32[128, 4]
+         output y fp32[128, 4]
+         sbuf t fp32[4]
+         queue q dynamic SP
+         SP load: DMA x -> t
+         SP store: DMA t -> y   after load
+         {word}
+         SP NOP   after store"
+    );
+    Program::from_bytes(&asm::assemble_program(&text, "one.s").unwrap(), &Default::default()).unwrap()
+}
+
+#[test]
+fn words_that_cannot_run_are_found_before_running() {
+    let pe_v4 = "PE LDWEIGHTS src=bfloat16@0x4000[1,1,1][128,1,1] 128*128";
+    let reciprocal = "POOL RECIPROCAL src=t dst=t channels=128";
+    let no_variable = "SP PSEUDO_DMA_DIRECT2D src_elem_size=4 dst_elem_size=4 src_var_id=77 dst_var_id=0";
+    let cases = [
+        ("cayman", "PE 0x06", EngineId::Pe, "not-supported"),
+        ("cayman", "POOL 0x4d", EngineId::Pool, "not-supported"),
+        ("cayman", no_variable, EngineId::Sp, "variable-exists"),
+        ("mariana", pe_v4, EngineId::Pe, "not-supported"),
+        ("cayman", reciprocal, EngineId::Pool, "handler"),
+        (
+            "cayman",
+            "ACT COMPARE_BRANCH cmp_op=ALWAYS target_mode=ABSOLUTE +br_immediate=0x100000",
+            EngineId::Act,
+            "branch-target",
+        ),
+        (
+            "cayman",
+            "ACT COMPARE_BRANCH cmp_op=ALWAYS target_mode=RELATIVE +br_immediate=0x20",
+            EngineId::Act,
+            "branch-target",
+        ),
+    ];
+    for (generation, word, engine, rule) in cases {
+        let program = one_word(generation, word);
+        let found: Vec<_> = program.check(true).into_iter().filter(|f| f.is_fatal()).collect();
+        let of_rule = found.iter().any(|f| f.engine == engine && f.finding.rule == rule);
+        assert!(of_rule, "{word}: {found:?}");
+        assert!(matches!(
+            Session::new(&Engine::new(), &program, options(true)),
+            Err(SessionError::Illegal(_))
+        ));
     }
 }

@@ -3,10 +3,14 @@
 use std::fmt;
 
 use seqjit_runtime::interp::Instruction;
-use seqjit_runtime::isa::check::{CheckContext, Finding, Severity, check_bytes};
-use seqjit_runtime::isa::layouts::PSEUDO_DMA_TRIGGER;
-use seqjit_runtime::isa::{EngineId, Layout, op};
-use seqjit_runtime::machine::{CoreSpec, Image};
+use seqjit_runtime::isa::check::{
+    CheckContext, Finding, Severity, Unsupported, check_bytes, unsupported_reason,
+};
+use seqjit_runtime::isa::field::BranchMode;
+use seqjit_runtime::isa::layouts::{CTRL_BR, PSEUDO_DMA_DIRECT2D, PSEUDO_DMA_TRIGGER};
+use seqjit_runtime::isa::{Addr8Form, EngineId, Layout, op};
+use seqjit_runtime::machine::{CoreSpec, Image, Stream};
+use seqjit_runtime::sequencer::legal_opcodes;
 
 use crate::neff::Neff;
 
@@ -51,24 +55,48 @@ pub(crate) fn check_streams(neff: &Neff, image: &Image, strict: bool) -> Vec<Wor
             cx.dve_programs = programs.as_ref();
             cx.activation_sets = Some(core.table_sets.len());
             cx.activation_functions = Some(&functions);
+            let handled = legal_opcodes(engine, image.generation, strict, programs.as_ref(), true);
             let stream = &core.streams[engine.index()];
             for (slot, instruction) in stream.words.iter().enumerate() {
-                let mut add = |finding| {
-                    let opcode = instruction.word.opcode();
-                    findings.push(WordFinding { core: number, engine, slot, opcode, finding });
-                };
-                check_bytes(&instruction.word, &cx).into_iter().for_each(&mut add);
-                if let Some(finding) = check_in_program(core, &stream.words, slot) {
-                    add(finding);
+                let opcode = instruction.word.opcode();
+                let mut found = check_bytes(&instruction.word, &cx);
+                found.extend(check_in_program(core, stream, slot));
+                if found.iter().all(|f| f.severity == Severity::Warning) {
+                    found.extend(check_executable(instruction, &handled, &cx));
                 }
+                findings.extend(found.into_iter().map(|finding| WordFinding {
+                    core: number,
+                    engine,
+                    slot,
+                    opcode,
+                    finding,
+                }));
             }
         }
     }
     findings
 }
 
-/// Rules that need the program around the word: queue and block names, pairs of pseudo-words.
-fn check_in_program(core: &CoreSpec, words: &[Instruction], slot: usize) -> Option<Finding> {
+/// Whether the engine's sequencer has a handler for a legal word (decision 01-D16), and this program a
+/// function.
+fn check_executable(instruction: &Instruction, handled: &[bool; 256], cx: &CheckContext) -> Option<Finding> {
+    let decoded = instruction.body.as_ref().ok()?;
+    let found = format!("{} on {} of {}", decoded.info.name, cx.engine, cx.generation);
+    let finding = |rule, severity, expected: String| {
+        Some(Finding { rule, severity, offset: 0, field: "opcode", found, expected })
+    };
+    if !handled[usize::from(decoded.info.byte)] {
+        let expected = "an opcode that the engine's sequencer has a handler for".into();
+        return finding("handler", Severity::Error, expected);
+    }
+    let Unsupported { reason, .. } = unsupported_reason(decoded, cx)?;
+    finding("not-supported", Severity::Unsupported, format!("an opcode that can run: {reason}"))
+}
+
+/// Rules that need the program around the word: queue and block names, variables, branch targets, pairs of
+/// pseudo-words (chapter 07 section 15, item 8).
+fn check_in_program(core: &CoreSpec, stream: &Stream, slot: usize) -> Option<Finding> {
+    let words = &stream.words;
     let decoded = words[slot].body.as_ref().ok()?;
     let error = |rule, field, offset, found: String, expected: String| {
         Some(Finding { rule, severity: Severity::Error, offset, field, found, expected })
@@ -81,6 +109,33 @@ fn check_in_program(core: &CoreSpec, words: &[Instruction], slot: usize) -> Opti
         if o.use_raw_count == 0 && !queue.blocks.iter().any(|b| b.id == o.block_id_or_count) {
             let expected = format!("a block of queue {name}");
             return error("block-exists", "block_id_or_count", 48, o.block_id_or_count.to_string(), expected);
+        }
+    }
+    if let Some(o) = PSEUDO_DMA_DIRECT2D::of(&decoded.operands) {
+        let sides = [("src_start_addr", 16, o.src_start_addr), ("dst_start_addr", 40, o.dst_start_addr)];
+        for (field, offset, address) in sides {
+            if let Addr8Form::Variable { id, .. } = address.form()
+                && core.variables.get(usize::from(id)).copied().flatten().is_none()
+            {
+                let expected = "a variable of this graph that has an address".into();
+                return error("variable-exists", field, offset, format!("variable {id}"), expected);
+            }
+        }
+    }
+    if let Some(o) = CTRL_BR::of(&decoded.operands)
+        && decoded.info.byte == op::COMPARE_BRANCH
+    {
+        let here = stream.base + 64 * slot as u64;
+        let target = match o.target_mode {
+            BranchMode::ABSOLUTE => o.br_immediate,
+            BranchMode::RELATIVE => here.wrapping_add_signed(i64::from(o.br_immediate as u32 as i32)),
+            _ => return None,
+        };
+        let offset = target.wrapping_sub(stream.base);
+        // Behind the last word the stream ends.
+        if !offset.is_multiple_of(64) || offset / 64 > words.len() as u64 {
+            let expected = format!("the start of one of the {} words of the stream, or its end", words.len());
+            return error("branch-target", "br_immediate", 48, format!("0x{target:x}"), expected);
         }
     }
     let previous = slot.checked_sub(1).map(|s| words[s].word.opcode());

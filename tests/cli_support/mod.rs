@@ -3,8 +3,13 @@
 
 #![allow(dead_code)]
 
+// Some tests use `common` too.
+#[allow(clippy::duplicate_mod)]
+#[path = "../common/data.rs"]
+mod data_file;
+
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use seqjit::neff::{
@@ -16,6 +21,8 @@ use seqjit::runtime::isa::{Dtype, EngineId, Generation, Word};
 use seqjit::{Tensor, npy};
 use serde_json::Value;
 use tempfile::TempDir;
+
+pub use self::data_file::data;
 
 /// What a run of the command left.
 pub struct Ended {
@@ -74,18 +81,6 @@ pub fn seqjit_with<A: AsRef<std::ffi::OsStr>>(args: impl IntoIterator<Item = A>,
         stdout: String::from_utf8(output.stdout).unwrap(),
         stderr: String::from_utf8(output.stderr).unwrap(),
     }
-}
-
-/// A file of the test data, or `None`, said loudly, if it is missing.
-pub fn data(name: &str) -> Option<PathBuf> {
-    let root = std::env::var_os("SEQJIT_DATA")
-        .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/data"), PathBuf::from);
-    let path = root.join(name);
-    if path.exists() {
-        return Some(path);
-    }
-    eprintln!("SKIPPED: {} is missing; set SEQJIT_DATA to the folder of the test data", path.display());
-    None
 }
 
 /// A vendor container.

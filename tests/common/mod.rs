@@ -1,30 +1,15 @@
-//! What several tests share: finding the test data and saying loudly when it is missing.
+//! What several tests share.
 #![allow(dead_code)]
 
-use std::io::{Read, Write};
-use std::path::PathBuf;
+mod data;
+
+use std::io::Read;
 use std::sync::Arc;
 
 use seqjit::runtime::act::TableSet;
 use seqjit::runtime::isa::Generation;
 
-/// The folder with the test data: `SEQJIT_DATA`, else `../shared/data` beside the repository.
-pub fn data_dir() -> PathBuf {
-    std::env::var_os("SEQJIT_DATA")
-        .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/data"), PathBuf::from)
-}
-
-/// A file of the test data; `None`, said loudly, if it is not there.
-pub fn data(name: &str) -> Option<PathBuf> {
-    let path = data_dir().join(name);
-    if path.exists() {
-        return Some(path);
-    }
-    assert!(std::env::var_os("SEQJIT_REQUIRE_DATA").is_none(), "test data {} is missing", path.display());
-    // Written past the capture of the test runner: a skipped test must be seen.
-    let _ = writeln!(std::io::stderr(), "SKIPPED: test data {} is missing (set SEQJIT_DATA)", path.display());
-    None
-}
+pub use self::data::data;
 
 /// The text of a gzip file of the test data.
 pub fn read_gz(name: &str) -> Option<String> {

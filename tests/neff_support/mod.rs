@@ -3,8 +3,10 @@
 
 #![allow(dead_code)]
 
+#[path = "../common/data.rs"]
+mod data_file;
+
 use std::io::Write;
-use std::path::PathBuf;
 
 use md5::{Digest, Md5};
 use seqjit::neff::{NeffError, Rule};
@@ -25,18 +27,9 @@ pub const VENDOR: [&str; 12] = [
     "trn2_transpose_1024",
 ];
 
-/// A file of the test data; says loudly if it is not there.
+/// A file of the test data.
 pub fn data(path: &str) -> Option<Vec<u8>> {
-    let default = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../shared/data");
-    let root = std::env::var_os("SEQJIT_DATA").map_or(default, PathBuf::from);
-    let file = root.join(path);
-    match std::fs::read(&file) {
-        Ok(bytes) => Some(bytes),
-        Err(error) => {
-            eprintln!("SKIPPED: {}: {error}", file.display());
-            None
-        }
-    }
+    Some(std::fs::read(data_file::data(path)?).unwrap())
 }
 
 /// A vendor container.

@@ -4,7 +4,7 @@ use super::lanes::for_each_stretch;
 use super::{Access, Exec, FaultKind, Flow, LaneScalar};
 use crate::act::{Fallback, FunctionMap, PARAMETRIC_RELU, resolve};
 use crate::isa::field::{AccumCmd, ImmSrc, ImmSrcN};
-use crate::isa::layouts::{CTRL_NO_23, S3D3_AC};
+use crate::isa::layouts::{CTRL_NO_23, D1_RD, S3D3_AC};
 use crate::isa::{Decoded, Dtype, PARTITIONS};
 use crate::num;
 
@@ -77,6 +77,23 @@ pub fn activate(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
         num::pack(&results, o.out_dtype, fp8, out);
     });
     accumulator.store(x);
+    Ok(Flow::Next)
+}
+
+/// ACTIVATION_READ_ACCUMULATOR (section 3.4): stores the accumulators of the destination's partitions and
+/// keeps them (decision 05-23).
+pub fn read_accumulator(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
+    let o = *x.operands::<D1_RD>(w)?;
+    if o.negated != 0 {
+        return Err(FaultKind::illegal("negated", o.negated, "0"));
+    }
+    let dst = x.tensor("dst", &o.dst, o.dtype, o.num_active_channels, Access::Write)?;
+    let (accumulator, fp8) = (x.core().act.accumulator, x.core().spec.fp8);
+    for_each_stretch(x.core(), &[], &dst, o.num_active_channels.into(), |lane, _, out| {
+        for element in out.chunks_exact_mut(dst.size) {
+            num::pack(&[accumulator[dst.partition + lane]], o.dtype, fp8, element);
+        }
+    });
     Ok(Flow::Next)
 }
 

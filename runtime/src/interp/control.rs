@@ -3,7 +3,7 @@
 use super::{Exec, FaultKind, Flow};
 use crate::isa::field::{Addr8, BranchCmp, BranchMode, DataSrc};
 use crate::isa::layouts::{
-    CTRL_BR, CTRL_ER, CTRL_MS, CTRL_MV, CTRL_NO_A6, CTRL_OM, CTRL_POLL_SEM, CTRL_WR, MEM_2D,
+    CTRL_BR, CTRL_ER, CTRL_MS, CTRL_MV, CTRL_NO_A6, CTRL_OM, CTRL_POLL_SEM, CTRL_WR, MEM_2D, PSEUDO_MEM_2D,
 };
 use crate::isa::{Addr8Form, AluOp, Decoded, Dtype};
 use crate::machine::bus::BusAccess;
@@ -205,9 +205,44 @@ pub fn element_addresses(o: &MEM_2D, start: u64) -> impl Iterator<Item = u64> {
         .map(move |(i, j)| start.wrapping_add_signed((i * step[0] + j * step[1]) * size))
 }
 
-/// The elements of a MEM_2D word: address and access, all checked, in the order of its data slots (section
-/// 8.11).
-fn mem_2d(x: &Exec<'_>, o: &MEM_2D) -> Result<Vec<(u64, BusAccess)>, FaultKind> {
+/// Where a register transfer starts, and the field that says so.
+type TransferStart = (&'static str, u64);
+
+/// The start of TENSOR_LOAD and TENSOR_STORE; the variable form by 00 A14.
+fn transfer_start(x: &Exec<'_>, o: &MEM_2D) -> Result<TransferStart, FaultKind> {
+    const FIELD: &str = "start_addr";
+    let start = match o.start_addr.form() {
+        Addr8Form::Immediate(address) => address,
+        Addr8Form::Registers { lo, hi } => {
+            let low = x.register(FIELD, lo)?;
+            u64::from(x.register(FIELD, hi)?) << 32 | u64::from(low)
+        }
+        Addr8Form::Variable { id, offset } => x.variable(FIELD, id.into(), offset)?,
+        Addr8Form::Table { .. } => {
+            return Err(FaultKind::unsupported(FIELD, "a table address in this word"));
+        }
+        Addr8Form::Unsupported(why) => return Err(FaultKind::unsupported(FIELD, why)),
+    };
+    Ok((FIELD, start))
+}
+
+/// The transfer that a pseudo-word becomes (section 8.12), and its start: a byte of a variable.
+fn pseudo_transfer(x: &Exec<'_>, w: &Decoded) -> Result<(MEM_2D, TransferStart), FaultKind> {
+    let o = *x.operands::<PSEUDO_MEM_2D>(w)?;
+    if o.dtype == Dtype::UINT64 {
+        return Err(FaultKind::illegal("dtype", o.dtype.text(), "an integer up to 32 bits or fp32"));
+    }
+    let start = x.variable("var_id", o.var_id, o.var_offset)?;
+    Ok((o.at(start), ("var_offset", start)))
+}
+
+/// The elements of a register transfer: address and access, all checked, in the order of its data slots
+/// (section 8.11).
+fn elements(
+    x: &Exec<'_>,
+    o: &MEM_2D,
+    (field, start): TransferStart,
+) -> Result<Vec<(u64, BusAccess)>, FaultKind> {
     let size = match o.dtype {
         Dtype::UINT8 | Dtype::INT8 | Dtype::UINT16 | Dtype::INT16 => o.dtype.bytes(),
         Dtype::UINT32 | Dtype::INT32 | Dtype::FP32 | Dtype::UINT64 => o.dtype.bytes(),
@@ -223,23 +258,12 @@ fn mem_2d(x: &Exec<'_>, o: &MEM_2D) -> Result<Vec<(u64, BusAccess)>, FaultKind> 
     if !(1..=32).contains(&n0) || !(1..=32).contains(&n1) || u32::from(n0) * u32::from(n1) > 32 {
         return Err(FaultKind::illegal("num_elem", format!("{n0}x{n1}"), "1 to 32 elements in all"));
     }
-    let start = match o.start_addr.form() {
-        Addr8Form::Immediate(address) => address,
-        Addr8Form::Registers { lo, hi } => {
-            let low = x.register("start_addr", lo)?;
-            u64::from(x.register("start_addr", hi)?) << 32 | u64::from(low)
-        }
-        Addr8Form::Table { .. } | Addr8Form::Variable { .. } => {
-            return Err(FaultKind::unsupported("start_addr", "a table or variable address in this word"));
-        }
-        Addr8Form::Unsupported(why) => return Err(FaultKind::unsupported("start_addr", why)),
-    };
     let addresses: Vec<u64> = element_addresses(o, start).collect();
     let region = |a: u64| a >> 24;
     if x.machine.options.strict && addresses.iter().any(|a| region(*a) != region(addresses[0])) {
         return Err(FaultKind::illegal("step_elem", "a span across 16 MiB", "one aligned 16 MiB region"));
     }
-    addresses.into_iter().map(|a| Ok((a, x.machine.bus_access("start_addr", a, size)?))).collect()
+    addresses.into_iter().map(|a| Ok((a, x.machine.bus_access(field, a, size)?))).collect()
 }
 
 /// Reads the registers of a data slot: one, or with UINT64 the pair that starts at an even number.
@@ -270,10 +294,21 @@ fn check_written(
 /// TENSOR_LOAD (section 8.11): memory to registers, extended by the dtype's sign.
 pub fn tensor_load(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
     let o = *x.operands::<MEM_2D>(w)?;
-    let accesses = mem_2d(x, &o)?;
+    let start = transfer_start(x, &o)?;
+    load_registers(x, &o, start)
+}
+
+/// PSEUDO_TENSOR_LOAD: a TENSOR_LOAD from a variable (section 8.12, decision 07-18).
+pub fn pseudo_tensor_load(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
+    let (o, start) = pseudo_transfer(x, w)?;
+    load_registers(x, &o, start)
+}
+
+fn load_registers(x: &mut Exec<'_>, o: &MEM_2D, start: TransferStart) -> Result<Flow, FaultKind> {
+    let accesses = elements(x, o, start)?;
     for ((address, access), register) in accesses.iter().zip(o.data) {
-        data_register(x, &o, register)?;
-        check_written(x, "start_addr", *address, access)?;
+        data_register(x, o, register)?;
+        check_written(x, start.0, *address, access)?;
     }
     let values: Vec<u64> = accesses.iter().map(|(_, a)| x.machine.bus_read(a)).collect();
     for (value, register) in values.into_iter().zip(o.data) {
@@ -293,7 +328,18 @@ pub fn tensor_load(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
 /// TENSOR_STORE (section 8.12): registers or packed immediates to memory, truncated to the dtype.
 pub fn tensor_store(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
     let o = *x.operands::<MEM_2D>(w)?;
-    let accesses = mem_2d(x, &o)?;
+    let start = transfer_start(x, &o)?;
+    store_registers(x, &o, start)
+}
+
+/// PSEUDO_TENSOR_STORE: a TENSOR_STORE to a variable (section 8.12, decision 07-18).
+pub fn pseudo_tensor_store(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
+    let (o, start) = pseudo_transfer(x, w)?;
+    store_registers(x, &o, start)
+}
+
+fn store_registers(x: &mut Exec<'_>, o: &MEM_2D, start: TransferStart) -> Result<Flow, FaultKind> {
+    let accesses = elements(x, o, start)?;
     let size = o.dtype.bytes();
     let mut values = Vec::with_capacity(accesses.len());
     for k in 0..accesses.len() {
@@ -304,7 +350,7 @@ pub fn tensor_store(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
                 })?;
                 slot.iter().rev().fold(0, |v, b| v << 8 | u64::from(*b))
             }
-            _ => data_register(x, &o, o.data[k])?,
+            _ => data_register(x, o, o.data[k])?,
         });
     }
     for ((_, access), value) in accesses.iter().zip(values) {

@@ -173,17 +173,7 @@ impl Side {
 fn resolve(x: &Exec<'_>, field: &'static str, address: Addr8) -> Result<u64, FaultKind> {
     match address.form() {
         Addr8Form::Immediate(address) => Ok(address),
-        Addr8Form::Variable { id, offset } => {
-            let spec = &x.machine.cores[x.core].spec;
-            let base = spec.variables.get(usize::from(id)).copied().flatten().ok_or_else(|| {
-                FaultKind::illegal(
-                    field,
-                    format!("variable {id}"),
-                    "a variable of this graph that has an address",
-                )
-            })?;
-            Ok(base + u64::from(offset))
-        }
+        Addr8Form::Variable { id, offset } => x.variable(field, id.into(), offset),
         Addr8Form::Table { index, offset } => {
             let base = x.machine.cores[x.core].engines[x.engine.index()].table_base;
             let entry = x.machine.bus_access(field, base.wrapping_add(8 * u64::from(index)), 8)?;

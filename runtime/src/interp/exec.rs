@@ -83,6 +83,19 @@ impl Exec<'_> {
         }
     }
 
+    /// The SoC address of a byte of a variable of the graph (chapter 03 section 3.4).
+    pub fn variable(&self, field: &'static str, id: u32, offset: u32) -> Result<u64, FaultKind> {
+        let spec = &self.machine.cores[self.core].spec;
+        let base = spec.variables.get(id as usize).copied().flatten().ok_or_else(|| {
+            FaultKind::illegal(
+                field,
+                format!("variable {id}"),
+                "a variable of this graph that has an address",
+            )
+        })?;
+        Ok(base + u64::from(offset))
+    }
+
     /// Resolves a tensor operand and applies every rule that needs its address; in check mode also that
     /// everything read has been written.
     pub fn tensor<const N: usize>(

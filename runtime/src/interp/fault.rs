@@ -26,8 +26,8 @@ impl std::error::Error for Fault {}
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "core {} {}", self.core, self.engine)?;
-        // Where nothing could be fetched there is no word to name, only an address.
-        if !matches!(self.kind, FaultKind::Fetch { .. }) {
+        // An address below the stream has no slot.
+        if self.slot <= self.pc / 64 {
             write!(f, " word {}", self.slot)?;
         }
         if let Some(word) = &self.word {

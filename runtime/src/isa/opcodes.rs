@@ -136,7 +136,7 @@ macro_rules! for_each_opcode {
     0x21 ACTIVATE                                  [Y Y Y Y] [ACT         ] Activation          [S3D3_AC] run activation::activate;
     0x22 ACTIVATE_QUANTIZE                         [Y Y Y Y] [ACT         ] Activation          [S3D3_AQ] later;
     0x23 ACTIVATION_TABLE_LOAD as ACT_TABLE_LOAD   [Y Y Y Y] [ACT         ] Activation          [CTRL_NO_23] run activation::table_load;
-    0x24 ACTIVATION_READ_ACCUMULATOR               [Y Y Y Y] [ACT         ] Activation          [D1_RD] later;
+    0x24 ACTIVATION_READ_ACCUMULATOR               [Y Y Y Y] [ACT         ] Activation          [D1_RD] run activation::read_accumulator;
     0x25 ACTIVATE2                                 [- - Y Y] [ACT         ] Activation          [S2D2_AC] later;
     0x26 ACTIVATE_MULTIPASS                        [- - - Y] [ACT         ] Activation          [S1S2D2_AM] refuse "no device body known";
     0x30 EXPONENTIAL                               [u u u u] [DVE         ] Activation          [S3D3_TS] later;
@@ -259,8 +259,8 @@ macro_rules! for_each_opcode {
     0xCA PSEUDO_EMBEDDING_UPDATE                   [Y Y Y Y] [ANY         ] Gather              [PSEUDO_EMBEDDING_UPDATE] refuse "operand packing not proved";
     0xCB PSEUDO_SEND_RECV                          [Y Y Y Y] [ANY         ] Collective          [UNKNOWN] refuse "payload layout not recovered";
     0xCC PSEUDO_BRANCH_LABEL                       [Y Y Y Y] [ANY         ] Pseudo              [PSEUDO_BRANCH_LABEL] run control::branch_label;
-    0xCD PSEUDO_TENSOR_STORE                       [Y Y Y Y] [ANY         ] Pseudo              [PSEUDO_MEM_2D] later;
-    0xCE PSEUDO_TENSOR_LOAD                        [Y Y Y Y] [ANY         ] Pseudo              [PSEUDO_MEM_2D] later;
+    0xCD PSEUDO_TENSOR_STORE                       [Y Y Y Y] [ANY         ] Pseudo              [PSEUDO_MEM_2D] run control::pseudo_tensor_store;
+    0xCE PSEUDO_TENSOR_LOAD                        [Y Y Y Y] [ANY         ] Pseudo              [PSEUDO_MEM_2D] run control::pseudo_tensor_load;
     0xCF PSEUDO_DMASWAP_QUEUE_SET                  [Y Y Y Y] [ANY         ] Dma                 [UNKNOWN] refuse "payload layout not recovered";
     0xD0 PSEUDO_SET_RNG_SEED                       [Y Y Y Y] [ANY         ] Random              [PSEUDO_SET_RNG_SEED] later;
     0xD1 PSEUDO_FUNCTION_BEGIN                     [Y Y Y Y] [ANY         ] Pseudo              [PSEUDO_FUNCTION_BEGIN] later;
@@ -388,6 +388,17 @@ impl OpcodeInfo {
     /// Whether this engine may run it (chapter 03 section 8.3).
     pub fn legal_on(&self, engine: EngineId) -> bool {
         self.engines.contains(&engine)
+    }
+
+    /// What executing it does on a generation: no function reads the matrix words of MARIANA and MAVERICK,
+    /// which have layouts of their own, yet.
+    pub fn execution_on(&self, generation: Generation) -> Execution {
+        match self.execution {
+            Execution::Run if self.family == Family::Pe && generation > Generation::Cayman => {
+                Execution::Later
+            }
+            execution => execution,
+        }
     }
 
     /// A pseudo-word: resolved by the loader, unknown to the device (chapter 07 section 9).

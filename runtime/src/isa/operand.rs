@@ -1,6 +1,7 @@
 //! Compound fields: EVENTS, tensor patterns, address forms (chapter 03 sections 2 to 4).
 
 use super::field::{Addr4, Addr8, Field, Kind, UpdateMode, WaitMode};
+use super::layouts::{MEM_2D, PSEUDO_MEM_2D};
 
 /// The eight bytes at offset 4 of every ordinary word (chapter 03 section 2.1).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -242,5 +243,14 @@ impl Addr8 {
     /// The register pair form.
     pub fn registers(lo: u8, hi: u8) -> Addr8 {
         Addr8(u64::from(lo) | u64::from(hi) << 8 | 0x80 << 56)
+    }
+}
+
+impl PSEUDO_MEM_2D {
+    /// The operands of the TENSOR_LOAD or TENSOR_STORE that the pseudo-word stands for, its variable being
+    /// resolved so that the transfer starts at SoC address `start` (chapter 02 section 8.12).
+    pub fn at(&self, start: u64) -> MEM_2D {
+        let PSEUDO_MEM_2D { dtype, src_datasrc, num_elem, step_elem, data, .. } = *self;
+        MEM_2D { dtype, src_datasrc, num_elem, start_addr: Addr8(start), step_elem, data }
     }
 }

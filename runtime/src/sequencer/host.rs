@@ -106,7 +106,6 @@ impl Machine {
         let next = state.next_pc();
         let handled = state.seq.check_surprises(word, next).and_then(|go_on| {
             if !go_on {
-                state.seq.checked = false;
                 leave_loop(state, strict)?;
             }
             Ok(go_on)

@@ -2,7 +2,7 @@
 //! turns (design section 3 rule 8).
 //!
 //! The three nested levels of the device are here: the outer loop waits for the doorbell and enters a run
-//! (`halt.rs`), the inner loop runs words until something stops it ([`step`]), and each word waits, executes
+//! (`halt`), the inner loop runs words until something stops it (`step`), and each word waits, executes
 //! and updates. There is one inner loop; its two front ends differ in what [`Mode`] says.
 
 pub mod csr;

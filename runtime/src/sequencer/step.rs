@@ -182,7 +182,7 @@ fn fetch(
     slot.map(Some).ok_or_else(nowhere)
 }
 
-/// Where known, which word; why.
+/// The word, where one was fetched, and what is wrong.
 type Failed = (Option<Word>, FaultKind);
 
 /// The envelope of every word: waits, body, updates (section 11.2, decision 01-D14).
@@ -289,6 +289,7 @@ fn halt(state: &mut Engine, strict: bool) -> Result<(), FaultKind> {
 /// mode turns into a published reason (section 10, decision 01-D13).
 pub(super) fn leave_loop(state: &mut Engine, strict: bool) -> Result<(), FaultKind> {
     state.blocked_on = None;
+    state.seq.checked = false;
     let paused = state.seq.phase == Phase::Paused;
     if state.seq.outer_pc.is_some() && !paused && strict {
         return Err(INTERRUPT);

@@ -2,13 +2,14 @@
 
 use seqjit_runtime::isa::field::*;
 use seqjit_runtime::isa::layouts::*;
-use seqjit_runtime::isa::{AluOp, Data4d, Dtype, Tensor, Word, op};
+use seqjit_runtime::isa::{AluOp, Data4d, Dtype, EngineId, Generation, Tensor, Word, op};
 
 use crate::legal::*;
-use crate::{Case, error, patch, unsupported, word};
+use crate::{Case, Place, error, patch, unsupported, word};
 
 pub fn cases() -> Vec<Case> {
-    let families = [tensor_tensor_cases, reduce_cases, tensor_scalar_cases, move_cases, act_cases];
+    let families =
+        [tensor_tensor_cases, reduce_cases, tensor_scalar_cases, move_cases, act_cases, accumulator_cases];
     families.into_iter().flat_map(|cases| cases()).collect()
 }
 
@@ -544,5 +545,43 @@ fn act_cases() -> Vec<Case> {
             "one of the container's 1 table sets",
         )
         .with_sets(1),
+    ]
+}
+
+fn accumulator_cases() -> Vec<Case> {
+    let read = |o: D1_RD| word(op::ACTIVATION_READ_ACCUMULATOR, o);
+    vec![
+        error(
+            ACT_C,
+            read(D1_RD { dtype: Dtype::FP8_EXP4, ..read_accumulator() }),
+            "dtype",
+            (32, "dtype"),
+            "fp8_e4m3",
+            "bfloat16, fp16, fp32, fp32r",
+        ),
+        error(
+            ACT_C,
+            read(D1_RD { negated: 1, ..read_accumulator() }),
+            "field-value",
+            (33, "negated"),
+            "1",
+            "0",
+        ),
+        error(
+            ACT_C,
+            read(D1_RD { dst_element_count: 2, ..read_accumulator() }),
+            "element-count",
+            (28, "dst_element_count"),
+            "2",
+            "1",
+        ),
+        error(
+            Place(Generation::Maverick, EngineId::Act),
+            read(read_accumulator()),
+            "no-kernel",
+            (0, "opcode"),
+            "ACTIVATION_READ_ACCUMULATOR on maverick",
+            "a generation with a handler",
+        ),
     ]
 }

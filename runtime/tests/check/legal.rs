@@ -167,6 +167,16 @@ pub fn activate() -> S3D3_AC {
     }
 }
 
+pub fn read_accumulator() -> D1_RD {
+    D1_RD {
+        dst_element_count: 1,
+        dtype: Dtype::FP32,
+        negated: 0,
+        num_active_channels: 128,
+        dst: line(0x5000, 1),
+    }
+}
+
 pub fn ldweights_v2() -> S3_LW_V2 {
     S3_LW_V2 {
         src: Tensor { start: Addr4(0xFE), step: [-1, 0, 0], num: [128, 1, 1] },
@@ -287,6 +297,16 @@ pub fn load() -> MEM_2D {
 
 pub fn store() -> MEM_2D {
     MEM_2D { src_datasrc: DataSrc::IMMEDIATE, step_elem: [32768, 0], data: [7; 32], ..load() }
+}
+
+/// The same of a variable.
+pub fn pseudo_load() -> PSEUDO_MEM_2D {
+    let MEM_2D { dtype, src_datasrc, num_elem, step_elem, data, .. } = load();
+    PSEUDO_MEM_2D { dtype, src_datasrc, num_elem, var_id: 9, var_offset: 0x100, step_elem, data }
+}
+
+pub fn pseudo_store() -> PSEUDO_MEM_2D {
+    PSEUDO_MEM_2D { src_datasrc: DataSrc::IMMEDIATE, data: [7; 32], ..pseudo_load() }
 }
 
 pub fn direct2d() -> DMA_DIRECT2D {
@@ -411,6 +431,7 @@ pub fn words() -> Vec<(&'static str, Place, Word)> {
         ("8C", DVE_S, word(op::TENSOR_REDUCE_ADD_BF16, reduce_bf16())),
         ("92", POOL_S, word(op::TENSOR_SCALAR_AFFINE_SELECT, affine_select())),
         ("21", ACT_C, word(op::ACTIVATE, activate())),
+        ("24", ACT_C, word(op::ACTIVATION_READ_ACCUMULATOR, read_accumulator())),
         (
             "21 with an unused dummy pointer",
             ACT_C,
@@ -491,6 +512,8 @@ pub fn words() -> Vec<(&'static str, Place, Word)> {
         ("D4", SP_C, word(op::PSEUDO_DMA_DIRECT2D, pseudo_direct2d())),
         ("C1", SP_C, word(op::PSEUDO_DMATRIGGER, trigger("qSPIO0"))),
         ("95", POOL_C, word(op::MODIFY_POOL_CONFIG, pool_config())),
+        ("CD", DVE_C, word(op::PSEUDO_TENSOR_STORE, pseudo_store())),
+        ("CE", SP_C, word(op::PSEUDO_TENSOR_LOAD, pseudo_load())),
         ("CC whatever its payload", SP_C, patch(Word::new(op::PSEUDO_BRANCH_LABEL), 12, &[0xFF; 52])),
     ]
 }

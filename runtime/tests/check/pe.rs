@@ -194,6 +194,14 @@ fn moving() -> Vec<Case> {
         ),
         error(
             PE_C,
+            mm(S3D3_MM_V3 { perf_opt: 3, src: line(0, 1024), ..matmul() }),
+            "double-row",
+            (35, "perf_opt"),
+            "DoublePixel, bfloat16",
+            "FP8, cayman or later",
+        ),
+        error(
+            PE_C,
             mm(S3D3_MM_V3 { col_grp: 3, num_active_cols: 64, ..double_row }),
             "double-row",
             (35, "perf_opt"),

@@ -287,7 +287,47 @@ fn transfer_cases() -> Vec<Case> {
             "a form other than an address table",
         ),
     ]);
+    cases.extend(pseudo_transfer_cases());
     cases
+}
+
+fn pseudo_transfer_cases() -> [Case; 4] {
+    let ce = |o: PSEUDO_MEM_2D| word(op::PSEUDO_TENSOR_LOAD, o);
+    let cd = |o: PSEUDO_MEM_2D| word(op::PSEUDO_TENSOR_STORE, o);
+    let dtypes = "int8, uint8, int16, uint16, int32, uint32, fp32";
+    let wide = PSEUDO_MEM_2D { dtype: Dtype::UINT64, data: [0; 32], ..pseudo_load() };
+    [
+        error(SP_C, ce(wide), "dtype", (12, "dtype"), "uint64", dtypes),
+        error(
+            SP_C,
+            ce(PSEUDO_MEM_2D { src_datasrc: DataSrc::IMMEDIATE, ..pseudo_load() }),
+            "field-value",
+            (13, "src_datasrc"),
+            "1",
+            "0 (register)",
+        ),
+        error(
+            SP_C,
+            cd(PSEUDO_MEM_2D {
+                data: [64; 32],
+                num_elem: [1, 1],
+                src_datasrc: DataSrc::REGISTER,
+                ..pseudo_store()
+            }),
+            "register-number",
+            (32, "data"),
+            "64",
+            "0..63 or 128..131",
+        ),
+        error(
+            SP_C,
+            cd(PSEUDO_MEM_2D { num_elem: [3, 3], ..pseudo_store() }),
+            "transfer-count",
+            (14, "num_elem"),
+            "3 x 3",
+            "1..32 each, 8 elements at most",
+        ),
+    ]
 }
 
 fn other_cases() -> Vec<Case> {

@@ -229,7 +229,7 @@ fn fetch_cases() -> Vec<Case> {
             "running off the end of a device image",
             nop(),
             TRAP_EXTERNAL,
-            "core 0 PE: instruction fetch at 0x1200: lies in no stream of this engine",
+            "core 0 PE word 8: instruction fetch at 0x1200: lies in no stream of this engine",
         )
         .with(|m| m.csr_write(0, E, LR3, 0x1200).unwrap())
         .at(0x1200),
@@ -244,21 +244,21 @@ fn fetch_cases() -> Vec<Case> {
             "branch above 4 GiB",
             absolute(always(), 0x12_0000_1040),
             TRAP_EXTERNAL,
-            "core 0 PE: instruction fetch at 0x1200001040: lies in no stream of this engine",
+            "core 0 PE word 1207959553: instruction fetch at 0x1200001040: lies in no stream of this engine",
         )
         .at(0x12_0000_1040),
         case(
             "misaligned branch target",
             relative(always(), 68),
             TRAP_ALIGNMENT,
-            "core 0 PE: instruction fetch at 0x1084: not a multiple of 64",
+            "core 0 PE word 2: instruction fetch at 0x1084: not a multiple of 64",
         )
         .at(0x1084),
         case(
             "misaligned start",
             nop(),
             TRAP_ALIGNMENT,
-            "core 0 PE: instruction fetch at 0x1001: not a multiple of 64",
+            "core 0 PE word 0: instruction fetch at 0x1001: not a multiple of 64",
         )
         .with(|m| m.csr_write(0, E, LR3, 0x1001).unwrap())
         .at(0x1001),
@@ -266,7 +266,7 @@ fn fetch_cases() -> Vec<Case> {
             "above the PC bounds",
             nop(),
             TRAP_EXTERNAL,
-            "core 0 PE: instruction fetch at 0x1040: outside the PC bounds",
+            "core 0 PE word 1: instruction fetch at 0x1040: outside the PC bounds",
         )
         .with(|m| seq(m, E).set_bounds(0x1000, 0x103F).unwrap())
         .logs("S: is_pc_in_bounds: pc=0x1040 bound=[0x1000, 0x103f]"),
@@ -274,7 +274,7 @@ fn fetch_cases() -> Vec<Case> {
             "below the PC bounds",
             nop(),
             TRAP_EXTERNAL,
-            "core 0 PE: instruction fetch at 0x1000: outside the PC bounds",
+            "core 0 PE word 0: instruction fetch at 0x1000: outside the PC bounds",
         )
         .with(|m| seq(m, E).set_bounds(0x1001, u64::MAX).unwrap())
         .logs("S: is_pc_in_bounds: pc=0x1000 bound=[0x1001, 0xffffffffffffffff]")

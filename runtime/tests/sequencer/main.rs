@@ -2,6 +2,7 @@
 //!
 //! Words are built from the byte offsets that the manual gives, not with the crate's operand structs.
 
+mod accumulator;
 mod branches;
 mod control_words;
 mod dispatch;
@@ -16,4 +17,5 @@ mod run_states;
 mod support;
 mod surprises;
 mod traces;
+mod variables;
 mod words;

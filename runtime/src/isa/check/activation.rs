@@ -1,4 +1,4 @@
-//! Rules of ACTIVATE and ACTIVATION_TABLE_LOAD (chapter 05 sections 3.2, 3.6, 3.7).
+//! Rules of the activation opcodes (chapter 05 sections 3.2, 3.4, 3.6, 3.7).
 
 use super::address::OperandUse;
 use super::gates;
@@ -6,7 +6,7 @@ use super::{Checker, rules};
 use crate::act;
 use crate::isa::Dtype;
 use crate::isa::field::{AccumCmd, ImmSrc, ImmSrcN};
-use crate::isa::layouts::{CTRL_NO_23, S3D3_AC};
+use crate::isa::layouts::{CTRL_NO_23, D1_RD, S3D3_AC};
 
 pub(super) fn activate(c: &mut Checker<'_>) {
     let Some(o) = c.operands::<S3D3_AC>() else { return };
@@ -36,6 +36,18 @@ pub(super) fn activate(c: &mut Checker<'_>) {
         let expected = "a function with a definition or a table";
         c.report(rules::ACTIVATION_FUNCTION, "activation_func", o.activation_func, expected);
     }
+}
+
+pub(super) fn read_accumulator(c: &mut Checker<'_>) {
+    let Some(o) = c.operands::<D1_RD>() else { return };
+    let lanes = c.lanes("num_active_channels", o.num_active_channels);
+    c.dtype("dtype", o.dtype, gates::ACCUMULATOR);
+    c.value("negated", o.negated, o.negated == 0, "0");
+    if o.dst_element_count != 1 {
+        c.report(rules::ELEMENT_COUNT, "dst_element_count", o.dst_element_count, 1);
+    }
+    c.tensor("dst", &o.dst, OperandUse::write(o.dtype, lanes));
+    c.count("dst", &o.dst, 1);
 }
 
 pub(super) fn table_load(c: &mut Checker<'_>) {

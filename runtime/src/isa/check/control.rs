@@ -1,10 +1,12 @@
 //! Rules of sequencer words (chapter 02 section 8).
 
 use super::address::walk_extent;
+use super::gates::DtypeSet;
 use super::{Checker, gates, rules};
 use crate::isa::field::{Addr8, BranchCmp, BranchMode, DataSrc};
 use crate::isa::layouts::{
     CTRL_BR, CTRL_ER, CTRL_MS, CTRL_MV, CTRL_OM, CTRL_POLL_SEM, CTRL_WR, MEM_2D, MODIFY_POOL_CONFIG,
+    PSEUDO_MEM_2D,
 };
 use crate::isa::operand::Addr8Form;
 use crate::isa::{AluOp, Dtype};
@@ -117,20 +119,26 @@ pub(super) fn compare_branch(c: &mut Checker<'_>) {
 
 pub(super) fn tensor_load(c: &mut Checker<'_>) {
     let Some(o) = c.operands::<MEM_2D>() else { return };
-    c.value("src_datasrc", o.src_datasrc.0, o.src_datasrc == DataSrc::REGISTER, "0 (register)");
-    c.transfer(o, 32);
-    c.transfer_registers(o);
+    c.load(o, gates::TRANSFER);
+    c.transfer_address(o);
 }
 
 pub(super) fn tensor_store(c: &mut Checker<'_>) {
     let Some(o) = c.operands::<MEM_2D>() else { return };
-    if o.src_datasrc == DataSrc::IMMEDIATE {
-        // 32 bytes of packed immediates
-        c.transfer(o, 32 / o.dtype.bytes().max(1));
-    } else {
-        c.transfer(o, 32);
-        c.transfer_registers(o);
-    }
+    c.store(o, gates::TRANSFER);
+    c.transfer_address(o);
+}
+
+/// As [`tensor_load`]; where the variable lies is known when the word runs.
+pub(super) fn pseudo_tensor_load(c: &mut Checker<'_>) {
+    let Some(o) = c.operands::<PSEUDO_MEM_2D>() else { return };
+    c.load(&o.at(0), gates::PSEUDO_TRANSFER);
+}
+
+/// As [`tensor_store`]; where the variable lies is known when the word runs.
+pub(super) fn pseudo_tensor_store(c: &mut Checker<'_>) {
+    let Some(o) = c.operands::<PSEUDO_MEM_2D>() else { return };
+    c.store(&o.at(0), gates::PSEUDO_TRANSFER);
 }
 
 pub(super) fn range_clear(c: &mut Checker<'_>) {
@@ -157,15 +165,38 @@ impl Checker<'_> {
         }
     }
 
-    /// Dtype, counts and address of a register transfer; `capacity`: elements that the data can hold.
-    fn transfer(&mut self, o: &MEM_2D, capacity: usize) {
-        self.dtype("dtype", o.dtype, gates::TRANSFER);
+    /// A transfer to registers, apart from its address.
+    fn load(&mut self, o: &MEM_2D, dtypes: DtypeSet) {
+        let is_register = o.src_datasrc == DataSrc::REGISTER;
+        self.value("src_datasrc", o.src_datasrc.0, is_register, "0 (register)");
+        self.transfer(o, dtypes, 32);
+        self.transfer_registers(o);
+    }
+
+    /// A transfer from registers or immediates, apart from its address.
+    fn store(&mut self, o: &MEM_2D, dtypes: DtypeSet) {
+        if o.src_datasrc == DataSrc::IMMEDIATE {
+            // 32 bytes of packed immediates
+            self.transfer(o, dtypes, 32 / o.dtype.bytes().max(1));
+        } else {
+            self.transfer(o, dtypes, 32);
+            self.transfer_registers(o);
+        }
+    }
+
+    /// Dtype and counts of a register transfer; `capacity`: elements that the data can hold.
+    fn transfer(&mut self, o: &MEM_2D, dtypes: DtypeSet, capacity: usize) {
+        self.dtype("dtype", o.dtype, dtypes);
         let [n0, n1] = o.num_elem.map(usize::from);
         if !(1..=32).contains(&n0) || !(1..=32).contains(&n1) || n0 * n1 > capacity {
             let found = format_args!("{n0} x {n1}");
             let expected = format_args!("1..32 each, {capacity} elements at most");
             self.report(rules::TRANSFER_COUNT, "num_elem", found, expected);
         }
+    }
+
+    /// The start of a register transfer.
+    fn transfer_address(&mut self, o: &MEM_2D) {
         match o.start_addr.form() {
             Addr8Form::Immediate(start) => self.transfer_span(o, start),
             Addr8Form::Table { .. } => {

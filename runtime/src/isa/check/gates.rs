@@ -62,10 +62,14 @@ pub(super) const D15: DtypeSet = D13.and(I64);
 pub(super) const PE: DtypeSet = FP8.and(F16).and(F32).and(DtypeSet::of(&[Dtype::UINT8]));
 /// Bias of ACTIVATE (chapter 05 section 3.2).
 pub(super) const BIAS: DtypeSet = F16.and(F32);
+/// Read-back of the ACT accumulator (chapter 05 section 3.4).
+pub(super) const ACCUMULATOR: DtypeSet = F16.and(F32).and(DtypeSet::of(&[Dtype::FP32R]));
 /// Register moves (chapter 02 section 8.8) and compares (section 8.10e).
 pub(super) const REGISTER: DtypeSet = I32.and(F32);
 /// Register transfers (chapter 02 section 8.11).
-pub(super) const TRANSFER: DtypeSet = I6.and(F32).and(DtypeSet::of(&[Dtype::UINT64]));
+pub(super) const TRANSFER: DtypeSet = PSEUDO_TRANSFER.and(DtypeSet::of(&[Dtype::UINT64]));
+/// Register transfers of a container, to and from variables (chapter 02 section 8.12).
+pub(super) const PSEUDO_TRANSFER: DtypeSet = I6.and(F32);
 /// DMA words: the base codes (chapter 03 section 6.2); the sentinel means that nothing is converted.
 pub(super) const DMA: DtypeSet = D15.and(DtypeSet::of(&[Dtype::INVALID]));
 

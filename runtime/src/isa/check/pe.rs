@@ -125,14 +125,14 @@ impl Checker<'_> {
             self.report(rules::FP32_MODE, "fp32_mode", pass.fp32_mode.0, expected);
         }
         self.value("perf_opt", pass.perf_opt, pass.perf_opt <= DOUBLE_PIXEL, "0..3");
-        if pass.perf_opt == DOUBLE_ROW {
-            let legal = gates::FP8.contains(pass.in_dtype)
-                && pass.col_grp == ALL_LINES
-                && self.cx.generation >= Generation::Cayman;
-            if !legal {
-                let found = format_args!("DoubleRow, {}, col_grp {:#x}", pass.in_dtype.text(), pass.col_grp);
-                self.report(rules::DOUBLE_ROW, "perf_opt", found, "FP8, col_grp 0xf, cayman or later");
-            }
+        let fp8 = gates::FP8.contains(pass.in_dtype) && self.cx.generation >= Generation::Cayman;
+        if pass.perf_opt == DOUBLE_PIXEL && !fp8 {
+            let found = format_args!("DoublePixel, {}", pass.in_dtype.text());
+            self.report(rules::DOUBLE_ROW, "perf_opt", found, "FP8, cayman or later");
+        }
+        if pass.perf_opt == DOUBLE_ROW && !(fp8 && pass.col_grp == ALL_LINES) {
+            let found = format_args!("DoubleRow, {}, col_grp {:#x}", pass.in_dtype.text(), pass.col_grp);
+            self.report(rules::DOUBLE_ROW, "perf_opt", found, "FP8, col_grp 0xf, cayman or later");
         }
         let start = self.tensor("src", &pass.src, src.only(Space::Sbuf));
         self.group(["row_grp", "num_active_rows", "src"], pass.row_grp, pass.rows, start);

@@ -118,6 +118,8 @@ pub(super) const REFUSED_ON: &[(u8, Generation, &Rule, &str)] = &[
     (op::PE_MANAGE_SEED, Generation::Maverick, OPCODE_REFUSED, "a generation with a known body"),
     (op::RAND_GET_STATE, Generation::Sunda, OPCODE_REFUSED, "a generation with a known body"),
     (op::RAND_SET_STATE, Generation::Sunda, OPCODE_REFUSED, "a generation with a known body"),
+    // its accumulator is read by DVE_READ_ACCUMULATOR (chapter 05 section 7.5)
+    (op::ACTIVATION_READ_ACCUMULATOR, Generation::Maverick, NO_KERNEL, "a generation with a handler"),
     (op::TENSOR_DEQUANTIZE, Generation::Sunda, NO_KERNEL, "a generation with a kernel"),
     (op::EXTENDED_INST, Generation::Sunda, NO_KERNEL, "a generation with a bridge"),
 ];

@@ -130,7 +130,7 @@ rules! {
 
     // PE.
     FP32_MODE "fp32-mode" Hard "05 §2.4" "FP32 has a mode LOW, HIGH or LOW_HIGH, other dtypes have none";
-    DOUBLE_ROW "double-row" Hard "05 §2.3.3" "DoubleRow has FP8 operands, all columns, CAYMAN or later";
+    DOUBLE_ROW "double-row" Hard "05 §2.3.3" "DoubleRow and DoublePixel have FP8 operands on CAYMAN or later, DoubleRow all columns";
     GROUP_SIZE "group-size" Hard "05 §2.3.2" "active rows and columns fit their group";
     GROUP_PARTITION "group-partition" Region "05 §2.3.2" "an operand starts at the first partition of its group";
     TRANSPOSE_BEGIN "transpose-begin" Unsupported "05 §2.3.4" "a transposing MATMUL overwrites its cells";
