@@ -571,7 +571,22 @@ fn damaged_texts_do_no_harm() {
         let text = format!("{HEAD}let a = {}", deep.repeat(10_000));
         assert!(assemble(&text, Path::new("deep.s")).is_err());
     }
-    for endless in ["macro m() {\n  m()\n}\nm()", "repeat i in 0..1 << 40 {\n  let a = i\n}"] {
-        assert!(assemble(&format!("{HEAD}{endless}"), Path::new("endless.s")).is_err());
+    assert!(assemble(&format!("{HEAD}macro m() {{\n  m()\n}}\nm()"), Path::new("endless.s")).is_err());
+}
+
+/// Loops take their time even where they hold no statement.
+#[test]
+fn endless_loops_are_refused_at_the_limit() {
+    for (endless, place) in [
+        ("repeat i in 0..1 << 40 {\n  let a = i\n}", "4:3"),
+        ("repeat i in 0..100000000000 {\n}", "3:1"),
+        ("repeat i in 0..1000000 {\n  repeat j in 0..-1000000 by -1 {\n  }\n}", "4:3"),
+        ("repeat i in 0..1 << 40 {\n  if i < 0 {\n  }\n}", "4:3"),
+        ("DVE {\n  repeat i in 0..1 << 40 {\n    NOP\n  }\n}", "5:5"),
+    ] {
+        let error = assemble(&format!("{HEAD}{endless}"), Path::new("endless.s")).unwrap_err();
+        let AsmError::Source { error, .. } = &error else { panic!("{error}") };
+        assert!(error.expected.starts_with("at most "), "{endless}: {error}");
+        assert_eq!(error.position.to_string(), place, "{endless}: {error}");
     }
 }

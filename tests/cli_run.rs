@@ -174,7 +174,28 @@ fn the_first_mismatch_is_reported() {
     example.run(&["--expect", &given, "--atol", "1"]).expect(0);
     example.run(&["--expect", &given, "--rtol", "0.01"]).expect(0);
     example.run(&["--expect", &given, "--rtol", "-1"]).expect(2);
-    example.run(&["--expect", &given, "--atol", "NaN"]).expect(2);
+    for tolerance in ["NaN", "inf", "1e400", "-1e400", "-0.5"] {
+        for option in ["--rtol", "--atol"] {
+            let option = format!("{option}={tolerance}");
+            let ended = example.run(&["--expect", &given, &option]).expect(2);
+            assert!(ended.stderr.contains("expected a finite number"), "{}", ended.stderr);
+        }
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn arguments_that_are_not_utf8_are_named() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+    let example = Example::new();
+    let bad = OsStr::from_bytes(b"x=x\xFF.npy");
+    let args = ["run", &example.neff, "-i"].map(OsStr::new);
+    let ended = seqjit(args.into_iter().chain([bad])).expect(2);
+    assert!(ended.stderr.contains(r#"argument 4 ("x=x\xFF.npy")"#), "{}", ended.stderr);
+    let json = OsStr::new("--json");
+    let error = seqjit(args.into_iter().chain([bad, json])).error(2, "usage");
+    assert_eq!(error["found"], r#"4 ("x=x\xFF.npy")"#);
 }
 
 #[test]

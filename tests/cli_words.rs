@@ -72,6 +72,73 @@ fn bad_rows_are_located() {
     assert!(text.stderr.contains("`-` line 2: operand_text is `x`"), "{}", text.stderr);
 }
 
+/// As in listings of programs: the other rows are there, and the row says why it has no text.
+#[test]
+fn rows_that_do_not_decode_are_listed() {
+    let (good, unknown) = (Word::new(0xA4), Word::new(0xEE));
+    let mut short = good;
+    short.0[1] = 4;
+    let [good, unknown, short] = [good, unknown, short].map(|w| w.to_hex());
+    let input = format!("word_hex,engine,gen\n{unknown},PE,v3\n{good},PE,v3\n{short},PE,v3\n");
+    let ended = seqjit_with(["disasm", "--words", "-"], &input).expect(4);
+    let check = |rows: &[Value]| {
+        let column = |name: &str| rows.iter().map(|r| r[name].as_str().unwrap()).collect::<Vec<_>>();
+        assert_eq!(column("word_hex"), [&unknown, &good, &short]);
+        assert_eq!(column("opcode"), ["", "NOP", ""]);
+        assert_eq!(column("operand_text"), ["", "cycle=0", ""]);
+        let errors = column("error");
+        assert!(errors[0].contains("opcode 0xee (byte 0) does not exist on cayman"), "{errors:?}");
+        assert!(errors[1].is_empty() && errors[2].contains("byte 1"), "{errors:?}");
+    };
+    check(&rows(&ended.stdout));
+    for text in ["`-`: 2 of 3 words do not decode", "line 2: opcode 0xee", "line 4: "] {
+        assert!(ended.stderr.contains(text), "{}", ended.stderr);
+    }
+    let ended = seqjit_with(["disasm", "--words", "-", "--json"], &input).expect(4);
+    check(ended.json()["words"].as_array().unwrap());
+    let error = ended.error(4, "illegal_program");
+    assert_eq!((&error["line"], &error["field"]), (&2.into(), &"word_hex".into()));
+}
+
+/// What is listed can be assembled, whichever engine holds it.
+#[test]
+fn words_on_engines_that_may_not_run_them_are_warned_about() {
+    let (word, allowed) = (Word::new(0x02).to_hex(), Word::new(0xA4).to_hex());
+    let input = format!("word_hex,engine,gen\n{allowed},SP,v3\n{word},SP,v3\n");
+    let listed = seqjit_with(["disasm", "--words", "-"], &input).expect(0).stdout;
+    assert_eq!(rows(&listed)[1]["opcode"], "MATMUL");
+    let ended = seqjit_with(["asm", "--words", "-"], &listed).expect(0);
+    assert_eq!(rows(&ended.stdout)[1]["word_hex"], word);
+    let warning = "`-` line 3: opcode is `MATMUL`, expected an opcode that SP may run";
+    assert_eq!(ended.stderr, format!("warning: {warning}\n"));
+    let document = seqjit_with(["asm", "--words", "-", "--json"], &listed).expect(0).json();
+    assert_eq!((&document["words"][1]["word_hex"], &document["warnings"]), (&word.into(), &json!([warning])));
+    let broken = "engine,gen,opcode,operand_text\nSP,v3,MATMUL,blub\n";
+    let error = seqjit_with(["asm", "--words", "-", "--json"], broken).error(3, "bad_input");
+    assert_eq!((&error["line"], &error["field"]), (&2.into(), &"operand_text".into()));
+}
+
+#[test]
+fn tables_of_other_systems_are_read() {
+    let word = Word::new(0xA4).to_hex();
+    for (mark, end) in [("\u{feff}", "\r\n"), ("", "\r\n"), ("\u{feff}", "\n"), ("", "\r")] {
+        let text = format!("{mark}word_hex,engine,gen{end}{word},PE,v3{end}{end}{word},SP,v3{end}");
+        let listed = seqjit_with(["disasm", "--words", "-"], &text).expect(0).stdout;
+        let words: Vec<Value> = rows(&listed).iter().map(|row| row["word_hex"].clone()).collect();
+        assert_eq!(words, [word.as_str(), &word]);
+        // The blank line counts too.
+        for (bad, line) in [(text.replacen("PE", "CPU", 1), 2), (text.replace("SP", "CPU"), 4)] {
+            let error = seqjit_with(["disasm", "--words", "-", "--json"], &bad).error(3, "bad_input");
+            assert_eq!((&error["line"], &error["field"]), (&line.into(), &"engine".into()), "{bad:?}");
+        }
+        for (bad, line) in [(text.replacen(",PE", "", 1), 2), (text.replace(",SP", ""), 4)] {
+            let error = seqjit_with(["disasm", "--words", "-", "--json"], &bad).error(3, "bad_input");
+            assert_eq!(error["line"], line, "{bad:?}");
+            assert!(error["message"].as_str().unwrap().contains("2 fields, expected 3"), "{error}");
+        }
+    }
+}
+
 #[test]
 fn words_without_names_take_their_columns_only() {
     let input = "engine,gen,opcode,operand_text\nSP,v3,NOP,$S[9]>=2 cycle=3\n";
@@ -182,6 +249,10 @@ fn mistakes_in_text_programs_are_located() {
     assert!(ended.stderr.contains("odd.s:10:") && ended.stderr.contains("channel-count"), "{}", ended.stderr);
     seqjit(["run", &path("odd.neff"), "--seed", "1"]).expect(4);
     seqjit(["asm", &path("none.s"), "-o", &path("none.neff"), "--json"]).error(10, "io");
+    std::fs::write(path("latin.s"), b"program a for cayman\n; na\xEFve\n").unwrap();
+    let error = seqjit(["asm", &path("latin.s"), "-o", &path("latin.neff"), "--json"]).error(3, "bad_input");
+    assert_eq!((&error["line"], &error["byte_offset"]), (&2.into(), &25.into()));
+    assert_eq!((&error["found"], &error["expected"]), (&"0xEF".into(), &"UTF-8 text".into()));
 }
 
 #[test]

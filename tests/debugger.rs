@@ -321,7 +321,7 @@ fn deadlocks_and_faults_are_explained() {
     has(
         &all[0],
         &[
-            "fault at core 0 SP: instruction fetch at 0x4000: lies in no stream of this engine",
+            "fault at core 0 SP word 256: instruction fetch at 0x4000: lies in no stream of this engine",
             "sent to an address where none of its words is",
             "run state 16",
         ],

@@ -15,7 +15,7 @@ use super::value::{Scope, Value};
 use super::view::{Memory, View};
 use crate::neff::HostTensor;
 
-/// Statements that may be carried out, loops unrolled, so that a text cannot take forever.
+/// Statements and passes of loops that may be carried out, so that a text cannot take forever.
 const MAX_STEPS: usize = 1 << 22;
 
 /// Macros and blocks inside each other while they are carried out.
@@ -95,12 +95,8 @@ impl<'s> Assembler<'s> {
     /// Carries out statements in order.
     pub fn run(&mut self, nodes: &'s [Node]) -> Result<()> {
         for node in nodes {
-            self.steps += 1;
             let (Node::Line(line) | Node::Block(Block { head: line, .. })) = node;
-            if self.steps > MAX_STEPS {
-                let expected = format!("at most {MAX_STEPS} statements, loops unrolled");
-                return Err(at(line.position(0), "one more statement", expected));
-            }
+            self.step(line)?;
             let result = match node {
                 Node::Line(line) => self.line(line),
                 Node::Block(block) => self.block(block),
@@ -111,6 +107,16 @@ impl<'s> Assembler<'s> {
                 }
                 error
             })?;
+        }
+        Ok(())
+    }
+
+    /// Counts a statement, or a pass of a loop, which takes its time even if it holds no statement.
+    fn step(&mut self, line: &Line) -> Result<()> {
+        self.steps += 1;
+        if self.steps > MAX_STEPS {
+            let expected = format!("at most {MAX_STEPS} statements and passes of loops, loops unrolled");
+            return Err(at(line.position(0), "one more statement", expected));
         }
         Ok(())
     }
@@ -291,7 +297,7 @@ impl<'s> Assembler<'s> {
         c.end()?;
         let mut value = from;
         while (step > 0 && value < to) || (step < 0 && value > to) {
-            self.steps += 1;
+            self.step(&block.head)?;
             self.context.push(format!("in repeat {name} = {value} (line {})", block.head.number()));
             self.nested(self.place, &block.body, vec![(name, Value::Int(value))])?;
             self.context.pop();

@@ -12,6 +12,7 @@ use super::errors::finding_json;
 use super::exit::Code;
 use super::failure::Failure;
 use super::output::{Output, note};
+use super::source::read_text;
 use super::words;
 
 const EXAMPLES: &str = "\
@@ -51,7 +52,7 @@ pub fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
 /// Assembles a program and writes its container. Words that cannot run are assembled, so that tests of such
 /// words can be written, and warned about.
 fn program(file: &Path, output: &Path, out: &mut Output) -> Result<(), Failure> {
-    let text = fs::read_to_string(file).map_err(|error| Failure::io("read", file, &error))?;
+    let text = read_text(file)?;
     let assembled = seqjit::asm::assemble(&text, file).map_err(|error| asm_failure(&error, file))?;
     let findings = assembled.check(true).map_err(|error| Failure::new(Code::Input, error).file(file))?;
     let neff = assembled.neff.write();

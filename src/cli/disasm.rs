@@ -31,7 +31,7 @@ pub struct Args {
     #[arg(value_name = "FILE.neff")]
     file: Option<PathBuf>,
     /// Read bare words: CSV with the columns word_hex,engine,gen and optionally sem_names (`8=qIn|5=Tensor`);
-    /// `-` is standard input. Adds the columns opcode, operand_text, extension and ours.
+    /// `-` is standard input. Adds the columns opcode, operand_text, extension, ours and error.
     #[arg(long, value_name = "FILE.csv|-", conflicts_with_all = ["core", "engine"])]
     words: Option<PathBuf>,
     /// Only this core.

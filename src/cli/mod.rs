@@ -24,7 +24,7 @@ use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
 use clap::Parser;
-use clap::error::ContextKind;
+use clap::error::{ContextKind, ErrorKind};
 use seqjit::runtime::isa::{EngineId, Generation};
 use tracing_subscriber::filter::LevelFilter;
 
@@ -115,6 +115,10 @@ fn start_log() {
 
 /// Help and version, asked for, or a command line that cannot be understood.
 fn usage(error: &clap::Error, args: &[OsString]) -> ExitCode {
+    if error.kind() == ErrorKind::InvalidUtf8 {
+        let json = args.iter().any(|arg| arg == "--json");
+        return fail(&not_utf8(args), &mut Output::new(json));
+    }
     if error.use_stderr() && args.iter().any(|arg| arg == "--json") {
         let text = error.render().to_string();
         let mut failure = Failure::new(Code::Usage, text.trim().trim_start_matches("error: "));
@@ -128,6 +132,18 @@ fn usage(error: &clap::Error, args: &[OsString]) -> ExitCode {
     // Nobody is left to tell if that fails.
     let _ = error.print();
     ExitCode::from(if error.use_stderr() { Code::Usage as u8 } else { Code::Success as u8 })
+}
+
+/// Arguments that are not UTF-8, as the parser does not say which. A path may be such a one with right, so that
+/// all are named.
+fn not_utf8(args: &[OsString]) -> Failure {
+    let named = args.iter().enumerate().skip(1).filter(|(_, arg)| arg.to_str().is_none());
+    let named: Vec<String> = named.map(|(number, arg)| format!("{number} ({arg:?})")).collect();
+    let found = named.join(", ");
+    Failure::new(Code::Usage, format!("not UTF-8: argument {found}"))
+        .with("found", found)
+        .with("expected", "UTF-8 text")
+        .hint("names of files may have other bytes where no NAME= stands in front of them")
 }
 
 fn fail(failure: &Failure, out: &mut Output) -> ExitCode {

@@ -1,6 +1,6 @@
 //! Opening the program that a subcommand works on.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use seqjit::neff::ReadOptions;
 use seqjit::{LoadError, OpenError, Program};
@@ -60,6 +60,25 @@ fn load_failure(error: &LoadError) -> Failure {
         }
         _ => failure,
     }
+}
+
+/// A file that must be text.
+pub fn read_text(path: &Path) -> Result<String, Failure> {
+    let bytes = std::fs::read(path).map_err(|error| Failure::io("read", path, &error))?;
+    String::from_utf8(bytes).map_err(|error| {
+        let offset = error.utf8_error().valid_up_to();
+        let (bytes, expected) = (error.as_bytes(), "UTF-8 text");
+        let line = 1 + bytes[..offset].iter().filter(|byte| **byte == b'\n').count();
+        let found = format!("0x{:02X}", bytes[offset]);
+        let message =
+            format!("`{}` line {line}: byte {offset} is {found}, expected {expected}", path.display());
+        Failure::new(Code::Input, message)
+            .file(path)
+            .with("line", line)
+            .with("byte_offset", offset)
+            .with("found", found)
+            .with("expected", expected)
+    })
 }
 
 /// Names and shapes of tensors in reports.

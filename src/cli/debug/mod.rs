@@ -32,6 +32,7 @@ use super::exit::Code;
 use super::failure::Failure;
 use super::output::{Output, note};
 use super::setup::Setup;
+use super::source::read_text;
 use super::text;
 
 /// What stands before a command.
@@ -85,7 +86,7 @@ pub struct Debugger<'o> {
 /// Runs the subcommand.
 pub fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     let program = args.setup.open()?;
-    let script = args.script.as_deref().map(read_script).transpose()?;
+    let script = args.script.as_deref().map(read_text).transpose()?;
     let mut session = args.setup.session(&program)?;
     session.start().map_err(|error| super::errors::run(error, &program, &args.setup.source))?;
     let mut debugger = Debugger {
@@ -108,10 +109,6 @@ pub fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
             debugger.converse()
         }
     }
-}
-
-fn read_script(path: &Path) -> Result<String, Failure> {
-    std::fs::read_to_string(path).map_err(|error| Failure::io("read", path, &error))
 }
 
 impl Debugger<'_> {

@@ -72,7 +72,8 @@ pub struct Args {
 }
 
 fn tolerance(text: &str) -> Result<f64, &'static str> {
-    text.parse().ok().filter(|v: &f64| *v >= 0.0).ok_or("expected a number that is not negative")
+    let fits = |v: &f64| v.is_finite() && *v >= 0.0;
+    text.parse().ok().filter(fits).ok_or("expected a finite number that is not negative")
 }
 
 /// What is known when the command ends, well or not.
