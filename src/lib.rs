@@ -1,6 +1,7 @@
 //! Runs NEFF programs on an ordinary CPU.
 
 pub mod asm;
+pub mod block;
 mod engine;
 pub mod load;
 pub mod neff;
@@ -8,12 +9,15 @@ mod program;
 pub mod replay;
 pub mod tables;
 pub mod trace;
+mod translate;
 
 pub use engine::{
-    Changer, Counters, Deadlock, Engine, Exit, InputError, Options, OutputError, Pauser, Progress, Report,
-    RunError, Schedule, Session, SessionError, Stepped, StopError, Until, Waiting,
+    CacheCounters, Changer, Counters, Deadlock, Engine, Exit, InputError, NativeCode, Options, OutputError,
+    Pauser, Progress, Report, RunError, Schedule, Session, SessionError, Stepped, StopError, Tier,
+    Translations, Translator, Until, Waiting,
 };
 pub use load::{IoTensor, LoadError, WordFinding};
 pub use neff::npy::{self, Tensor};
 pub use program::{OpenError, Program};
 pub use seqjit_runtime as runtime;
+pub use translate::Refusal;

@@ -57,6 +57,26 @@ fn every_schedule_gives_the_same_output() {
 }
 
 #[test]
+fn every_tier_gives_the_same_output() {
+    let example = Example::new();
+    floats(&[128, COLUMNS], |i| 2.0 * i as f32).save(example.path("ref.npy").as_ref()).unwrap();
+    let reference = format!("y={}", example.path("ref.npy"));
+    for tier in ["interp", "jit", "auto"] {
+        example.run(&["--tier", tier, "--expect", &reference, "--check"]).expect(0);
+    }
+    example.run(&["--tier", "fast"]).expect(2);
+    // The word of DVE runs in native code; those of SP have none.
+    let document = example.run(&["--tier", "jit", "--json"]).expect(0).json();
+    let translations = &document["translations"];
+    assert_eq!((&translations["words"], &translations["shapes"]), (&1.into(), &1.into()));
+    let fallbacks = translations["fallbacks"].as_object().unwrap();
+    assert_eq!(fallbacks.values().map(|n| n.as_u64().unwrap()).sum::<u64>(), 3, "{fallbacks:?}");
+    let text = example.run(&["--tier", "jit", "-v"]).expect(0).stdout;
+    assert!(text.contains("1 words in native code"), "{text}");
+    assert!(example.run(&["--json"]).expect(0).json().get("translations").is_none());
+}
+
+#[test]
 fn missing_inputs_are_an_error_unless_a_seed_is_given() {
     let example = Example::new();
     let error = seqjit(["run", &example.neff, "--json"]).error(2, "usage");

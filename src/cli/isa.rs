@@ -63,18 +63,19 @@ fn list(only: Option<Generation>, out: &mut Output) -> Result<(), Failure> {
     }
     writeln!(
         out,
-        "byte  name                                presence  engines              family              runs"
+        "byte  name                                presence  engines              family              runs     native"
     )?;
     for info in opcodes {
         let family = format!("{:?}", info.family);
         writeln!(
             out,
-            "0x{:02X}  {:<34}  {:<8}  {:<19}  {family:<18}  {}",
+            "0x{:02X}  {:<34}  {:<8}  {:<19}  {family:<18}  {:<7}  {}",
             info.byte,
             info.name,
             presence_text(info),
             engine_names(info).join(" "),
             execution(info).0,
+            info.lowering.text(),
         )?;
     }
     writeln!(out, "\npresence on v2 v3 v4 v5: Y yes, d dormant, u not maintained, - absent")?;
@@ -207,6 +208,7 @@ fn opcode_json(info: &OpcodeInfo) -> Value {
         "presence": serde_json::Map::from_iter(presence),
         "pseudo": info.is_pseudo(),
         "runs": runs,
+        "native": info.lowering.text(),
     });
     if let Some(why) = why {
         object["reason"] = why.into();
@@ -226,6 +228,7 @@ fn opcode_text(info: &OpcodeInfo, forms: &[Form], out: &mut Output) -> Result<()
     writeln!(out, "  presence   {}", present.join(", "))?;
     let (runs, why) = execution(info);
     writeln!(out, "  runs       {runs}{}", why.map(|why| format!(": {why}")).unwrap_or_default())?;
+    writeln!(out, "  native     {}", info.lowering.text())?;
     for form in forms {
         let def = form.layout.def();
         let selector = form.selector.map(|byte| format!(", byte 12 is {byte}")).unwrap_or_default();

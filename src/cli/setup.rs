@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use seqjit::{Engine, InputError, Options, Program, Schedule, Session, Tensor};
+use seqjit::{Engine, InputError, Options, Program, Schedule, Session, Tensor, Tier};
 
 use super::errors;
 use super::exit::Code;
@@ -28,6 +28,10 @@ pub struct Setup {
     /// Order in which engines and DMA queues take turns: `fixed`, or a number that seeds random turns.
     #[arg(long, value_name = "fixed|SEED", default_value = "fixed")]
     pub schedule: Order,
+    /// How words run: `interp` in the interpreter, `jit` in native code wherever there is some, `auto` in native
+    /// code where it pays. Results are the same.
+    #[arg(long, value_name = "interp|jit|auto", default_value_t = Tier::Interp)]
+    pub tier: Tier,
     /// Stop after so many words of all engines.
     #[arg(long, value_name = "N")]
     pub max_words: Option<u64>,
@@ -65,6 +69,7 @@ impl Setup {
         options.strict = !self.source.lenient;
         options.check = self.check;
         options.schedule = self.schedule.0;
+        options.tier = self.tier;
         options.max_words = self.max_words;
         options.max_memory = self.max_memory.or_else(errors::memory_of_this_machine);
         let mut session = Session::new(&Engine::new(), program, options)

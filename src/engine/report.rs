@@ -8,6 +8,8 @@ use seqjit_runtime::sequencer::HaltReason;
 use super::deadlock::Deadlock;
 use super::schedule::Schedule;
 use super::stops::StopError;
+use super::tier::Tier;
+use super::translated::Translations;
 use crate::load::WordFinding;
 
 /// How a session behaves.
@@ -32,6 +34,8 @@ pub struct Options {
     pub trace: bool,
     /// How activation functions are evaluated.
     pub activation: ActMode,
+    /// How words run.
+    pub tier: Tier,
 }
 
 impl Default for Options {
@@ -46,6 +50,7 @@ impl Default for Options {
             max_memory: None,
             trace: false,
             activation: ActMode::default(),
+            tier: Tier::default(),
         }
     }
 }
@@ -207,6 +212,8 @@ pub struct Report {
     pub exit: Exit,
     /// Counts.
     pub counters: Counters,
+    /// What became of its words in native code.
+    pub translations: Translations,
     /// Things worth telling that did not stop it.
     pub warnings: Vec<String>,
 }

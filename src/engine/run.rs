@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use seqjit_runtime::fpenv;
+use seqjit_runtime::interp::Translated;
 use seqjit_runtime::isa::{EngineId, WORD_BYTES};
 use seqjit_runtime::machine::{BufferRole, Machine};
 use seqjit_runtime::sequencer::{Cut, HaltReason, Limits, Phase, Sequencer, Turn};
@@ -12,6 +13,7 @@ use super::deadlock::Deadlock;
 use super::report::{Counters, Exit, Progress, Report, RunError};
 use super::schedule::Scheduler;
 use super::session::Session;
+use super::translated::Translator;
 
 /// Turns between two calls of an observer: often enough for the eye, too seldom to slow a run.
 const OBSERVED_TURNS: u64 = 32;
@@ -116,6 +118,9 @@ impl Session {
             }
         }
         self.arm_breakpoints();
+        if let Some(translator) = &self.translator {
+            translator.restart();
+        }
         self.machine.start_all();
         let scheduler = Scheduler::new(&self.machine, self.options.schedule);
         self.stopped = Some(Course { scheduler, counters: Counters::default() });
@@ -128,7 +133,12 @@ impl Session {
             self.stops.insert(&self.machine, core, engine, slot)?;
         }
         self.leave_debug_stops();
-        let exit = fpenv::with_default(|| self.give_turns(&mut course, until, observe))?;
+        // Lent to the turns, which also change the session.
+        let translator = self.translator.take();
+        let native = translator.as_ref().map(|t| t as &dyn Translated);
+        let exit = fpenv::with_default(|| self.give_turns(&mut course, until, native, observe));
+        self.translator = translator;
+        let exit = exit?;
         let mut counters = course.counters;
         for queue in self.machine.cores.iter().flat_map(|c| &c.queues) {
             counters.transfers += queue.completed;
@@ -140,13 +150,15 @@ impl Session {
         } else {
             self.stopped = Some(course);
         }
-        Ok(Report { exit, counters, warnings: self.machine.warnings.clone() })
+        let translations = self.translator.as_ref().map(Translator::counters).unwrap_or_default();
+        Ok(Report { exit, counters, translations, warnings: self.machine.warnings.clone() })
     }
 
     fn give_turns(
         &mut self,
         course: &mut Course,
         until: Until<'_>,
+        translated: Option<&dyn Translated>,
         observe: &mut dyn FnMut(&Progress),
     ) -> Result<Exit, RunError> {
         let Course { scheduler, counters } = course;
@@ -162,7 +174,7 @@ impl Session {
             _ => None,
         };
         let pause = self.pause.clone();
-        let limits = Limits { stops: &[], until: condition, pause: Some(&pause) };
+        let limits = Limits { stops: &[], until: condition, pause: Some(&pause), translated };
         let wanted = if let Until::Words(n) = until { n } else { u64::MAX };
         let budget = self.options.max_words.unwrap_or(u64::MAX);
         loop {

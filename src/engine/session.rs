@@ -9,6 +9,8 @@ use seqjit_runtime::machine::{Machine, MachineOptions};
 use super::report::{InputError, Options, OutputError, SessionError};
 use super::run::Course;
 use super::stops::{StopError, Stops};
+use super::tier::Tier;
+use super::translated::Translator;
 use super::{Engine, random};
 use crate::load::{IoTensor, WordFinding, refuse};
 use crate::{Program, Tensor};
@@ -38,7 +40,7 @@ pub struct Session {
     /// Core, engine, address.
     pub(super) breakpoints: Vec<(usize, EngineId, u64)>,
     pub(super) pause: Arc<AtomicBool>,
-    _engine: Engine,
+    pub(super) translator: Option<Translator>,
 }
 
 impl Session {
@@ -70,6 +72,8 @@ impl Session {
         for warning in findings.iter().filter(|f| !f.is_fatal()) {
             machine.warn(warning.to_string());
         }
+        let native = options.tier != Tier::Interp;
+        let translator = native.then(|| Translator::new(engine, options.tier));
         let inputs_set = vec![false; program.inputs().len()];
         Ok(Session {
             program: program.clone(),
@@ -80,7 +84,7 @@ impl Session {
             stopped: None,
             breakpoints: Vec::new(),
             pause: Arc::default(),
-            _engine: engine.clone(),
+            translator,
         })
     }
 

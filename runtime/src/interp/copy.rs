@@ -9,11 +9,16 @@ use crate::num;
 /// COPY: raw bits. On SUNDA's ACT 32-bit integers go through fp32 (decision 04-Q7).
 pub fn copy(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
     let o = *x.operands::<S4D4_TR>(w)?;
-    let integer = matches!(o.in_dtype, Dtype::INT32 | Dtype::UINT32);
-    if x.machine.generation == Generation::Sunda && x.engine == EngineId::Act && integer {
+    if copy_converts(o.in_dtype, x.machine.generation, x.engine) {
         return convert(x, &o, |_| {});
     }
     move_bits(x, &o)
+}
+
+/// Whether a COPY of this input goes through fp32.
+pub fn copy_converts(input: Dtype, generation: Generation, engine: EngineId) -> bool {
+    let integer = matches!(input, Dtype::INT32 | Dtype::UINT32);
+    generation == Generation::Sunda && engine == EngineId::Act && integer
 }
 
 /// CAST: through fp32; equal datatypes move raw bits.
@@ -26,6 +31,11 @@ pub fn cast(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
 pub fn reciprocal(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
     let o = *x.operands::<S4D4_TR>(w)?;
     convert(x, &o, |values| values.iter_mut().for_each(|v| *v = 1.0 / *v))
+}
+
+/// Source and destination after all checks of their addresses.
+pub fn resolve(x: &Exec<'_>, w: &Decoded) -> Result<(Walk, Walk), FaultKind> {
+    operands(x, x.operands::<S4D4_TR>(w)?)
 }
 
 fn operands(x: &Exec<'_>, o: &S4D4_TR) -> Result<(Walk, Walk), FaultKind> {

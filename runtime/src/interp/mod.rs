@@ -16,10 +16,12 @@ pub mod tensor_reduce;
 pub mod tensor_scalar;
 pub mod tensor_tensor;
 pub mod transfer;
+mod translated;
 mod walk;
 
 pub use exec::{Access, Exec, LaneScalar};
 pub use fault::{Address, Fault, FaultKind};
+pub use translated::{At, Translated};
 pub use walk::{Cursor, MAX_ELEMENTS, Walk};
 
 use std::sync::Arc;
@@ -50,7 +52,7 @@ macro_rules! handler_table {
     };
     (@entry $table:ident $byte:literal $kind:ident) => {};
     ($($byte:literal $name:ident $(as $display:ident)? [$s:tt $c:tt $m:tt $v:tt] $engines:tt $family:ident
-       $layouts:tt $kind:ident $($detail:literal)? $($module:ident :: $function:ident)?;)*) => {
+       $layouts:tt $kind:ident $($detail:literal)? $($module:ident :: $function:ident)? $(=> $lowering:ident)?;)*) => {
         /// The interpreter function of every opcode byte that has one.
         pub static HANDLERS: [Option<Handler>; 256] = {
             let mut table: [Option<Handler>; 256] = [None; 256];

@@ -2,7 +2,7 @@
 
 use super::lanes::for_each_stretch;
 use super::tensor_tensor::unsupported;
-use super::{Access, Exec, FaultKind, Flow};
+use super::{Access, Exec, FaultKind, Flow, LaneScalar, Walk};
 use crate::isa::layouts::S3D3_TS;
 use crate::isa::{AluOp, Decoded, Dtype, PARTITIONS};
 use crate::num::{self, Rhs};
@@ -12,11 +12,7 @@ use crate::num::{self, Rhs};
 pub fn arith(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
     let o = *x.operands::<S3D3_TS>(w)?;
     let lanes = o.num_active_channels;
-    let src = x.tensor("src", &o.src, o.in_dtype, lanes, Access::Read)?;
-    let dst = x.tensor("dst", &o.dst, o.out_dtype, lanes, Access::Write)?;
-    let imm0 = x.scalar("imm0", o.imm0_src, o.imm0, Dtype::FP32, lanes)?;
-    let second = o.op1 != AluOp::BYPASS;
-    let imm1 = if second { Some(x.scalar("imm1", o.imm1_src, o.imm1, Dtype::FP32, lanes)?) } else { None };
+    let Operands { src, dst, scalars: [imm0, imm1] } = resolve(x, w)?;
     for op in [o.op0, o.op1] {
         num::eval_f32(op, 0.0, 0.0).map_err(unsupported)?;
     }
@@ -25,8 +21,8 @@ pub fn arith(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
     let core = x.core();
     // All scalars are fetched before the stream starts (section 2.5).
     let fetch = |lane: usize| {
-        let value = |s: &super::LaneScalar| f32::from_bits(s.bits(core, lane));
-        (value(&imm0), imm1.as_ref().map(value))
+        let value = |s: &LaneScalar| f32::from_bits(s.bits(core, lane));
+        (imm0.as_ref().map_or(0.0, value), imm1.as_ref().map(value))
     };
     let scalars: Vec<(f32, Option<f32>)> = (0..usize::from(lanes).min(PARTITIONS)).map(fetch).collect();
     let (mut a, mut b) = (Vec::new(), Vec::new());
@@ -44,4 +40,27 @@ pub fn arith(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
         num::pack(if s1.is_some() { &a } else { &b }, o.out_dtype, fp8, result);
     });
     Ok(Flow::Next)
+}
+
+/// The operands of a tensor-scalar word.
+#[derive(Clone, Copy, Debug)]
+pub struct Operands {
+    /// The tensor.
+    pub src: Walk,
+    /// The result.
+    pub dst: Walk,
+    /// The scalars of the two operators; a second operator BYPASS reads none.
+    pub scalars: [Option<LaneScalar>; 2],
+}
+
+/// The operands of [`arith`] after all checks of their addresses.
+pub fn resolve(x: &Exec<'_>, w: &Decoded) -> Result<Operands, FaultKind> {
+    let o = *x.operands::<S3D3_TS>(w)?;
+    let lanes = o.num_active_channels;
+    let src = x.tensor("src", &o.src, o.in_dtype, lanes, Access::Read)?;
+    let dst = x.tensor("dst", &o.dst, o.out_dtype, lanes, Access::Write)?;
+    let imm0 = x.scalar("imm0", o.imm0_src, o.imm0, Dtype::FP32, lanes)?;
+    let second = o.op1 != AluOp::BYPASS;
+    let imm1 = if second { Some(x.scalar("imm1", o.imm1_src, o.imm1, Dtype::FP32, lanes)?) } else { None };
+    Ok(Operands { src, dst, scalars: [Some(imm0), imm1] })
 }

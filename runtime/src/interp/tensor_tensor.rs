@@ -8,23 +8,29 @@ use crate::num::{self, Rhs};
 
 /// TENSOR_TENSOR_ARITH_OP (section 3.1): `dst[k] = cast(op(src0[k], src1[k]))`.
 pub fn arith(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
-    let o = *x.operands::<S3S3D3_TT>(w)?;
-    let dtypes = [o.in0_in1_dtype.low(), o.in0_in1_dtype.high(), o.out_dtype];
-    let lanes = o.num_active_channels;
-    let src0 = x.tensor("src0", &o.src0, dtypes[0], lanes, Access::Read)?;
-    let src1 = x.tensor("src1", &o.src1, dtypes[1], lanes, Access::Read)?;
-    let dst = x.tensor("dst", &o.dst, dtypes[2], lanes, Access::Write)?;
-    let operation = Operation { op: o.op, dtypes, sources: [src0, src1], dst, lanes: lanes.into() };
-    match integer_operator(o.op, dtypes, x.engine) {
+    let operation = resolve(x, w)?;
+    match operation.integer_operator {
         Some(op) => operation.integer(x, op)?,
         None => operation.float(x)?,
     }
     Ok(Flow::Next)
 }
 
+/// The operands of [`arith`] after all checks of their addresses.
+pub fn resolve(x: &Exec<'_>, w: &Decoded) -> Result<Operation, FaultKind> {
+    let o = *x.operands::<S3S3D3_TT>(w)?;
+    let dtypes = [o.in0_in1_dtype.low(), o.in0_in1_dtype.high(), o.out_dtype];
+    let lanes = o.num_active_channels;
+    let src0 = x.tensor("src0", &o.src0, dtypes[0], lanes, Access::Read)?;
+    let src1 = x.tensor("src1", &o.src1, dtypes[1], lanes, Access::Read)?;
+    let dst = x.tensor("dst", &o.dst, dtypes[2], lanes, Access::Write)?;
+    let integer_operator = integer_operator(o.op, dtypes, x.engine);
+    Ok(Operation { op: o.op, integer_operator, dtypes, sources: [src0, src1], dst, lanes: lanes.into() })
+}
+
 /// The integer operator that a word computes with, if it is of class INT (chapter 03 section 7.4,
 /// decision 04-C3).
-fn integer_operator(op: AluOp, dtypes: [Dtype; 3], engine: EngineId) -> Option<AluOp> {
+pub fn integer_operator(op: AluOp, dtypes: [Dtype; 3], engine: EngineId) -> Option<AluOp> {
     let all = |f: fn(&Dtype) -> bool| dtypes.iter().all(f);
     let native = engine == EngineId::Pool && all(|d| matches!(*d, Dtype::INT32 | Dtype::UINT32));
     match op {
@@ -38,12 +44,20 @@ fn integer_operator(op: AluOp, dtypes: [Dtype; 3], engine: EngineId) -> Option<A
 }
 
 /// A two-tensor word whose checks have passed.
-struct Operation {
-    op: AluOp,
-    dtypes: [Dtype; 3],
-    sources: [Walk; 2],
-    dst: Walk,
-    lanes: usize,
+#[derive(Clone, Debug)]
+pub struct Operation {
+    /// The operator as the word gives it.
+    pub op: AluOp,
+    /// What it computes with if it is of class INT.
+    pub integer_operator: Option<AluOp>,
+    /// Of the two sources and the destination.
+    pub dtypes: [Dtype; 3],
+    /// Left and right.
+    pub sources: [Walk; 2],
+    /// Result.
+    pub dst: Walk,
+    /// Lanes.
+    pub lanes: usize,
 }
 
 impl Operation {

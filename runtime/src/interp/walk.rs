@@ -136,6 +136,26 @@ impl Walk {
         disjoint || (self == destination && self.is_injective())
     }
 
+    /// The dimensions that are left after merging, innermost first: elements and step in bytes.
+    pub fn dims(&self) -> impl Iterator<Item = (usize, isize)> + '_ {
+        self.dims[..self.rank].iter().map(|d| (d.count, d.step))
+    }
+
+    /// Records that all elements of `lanes` lanes hold data, for writers that do not use
+    /// [`scatter`](Self::scatter).
+    pub fn note_written(&self, memory: &mut Partitions, lanes: usize) {
+        if !memory.tracks_writes() {
+            return;
+        }
+        for lane in 0..lanes {
+            let mut cursor = self.start();
+            for _ in 0..self.count {
+                let (at, _, _) = self.next_run(&mut cursor, 1);
+                memory.note_written(self.partition + lane, at as usize, self.size);
+            }
+        }
+    }
+
     /// A position at element 0.
     pub fn start(&self) -> Cursor {
         Cursor { index: [0; 4], at: self.offset as isize }

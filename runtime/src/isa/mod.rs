@@ -17,7 +17,9 @@ pub use alu::{AluClass, AluInfo, AluOp, AluSet};
 pub use decode::{DecodeError, Decoded, decode};
 pub use dtype::{Dtype, DtypeInfo, DtypeKind};
 pub use layouts::{FieldDef, Layout, LayoutDef, LayoutId, Operands};
-pub use opcodes::{Execution, Family, OPCODES, OpcodeInfo, Presence, op, opcode_info, parse_opcode};
+pub use opcodes::{
+    Execution, Family, Lowering, OPCODES, OpcodeInfo, Presence, op, opcode_info, parse_opcode,
+};
 pub use operand::{Addr4Form, Addr8Form, Data4d, Events, EventsExt, Indirect20, MxPattern1, Tensor};
 pub use word::{
     EngineId, Generation, Geometry, Location, PARTITIONS, PSUM_ACTIVE, PSUM_BANK, PSUM_PITCH, Space,

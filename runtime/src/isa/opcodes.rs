@@ -7,6 +7,9 @@
 //! * `refuse "why"`: an unsupported word in every mode, because the manual leaves it undefined;
 //! * `later`: defined by the manual, not implemented here yet.
 //!
+//! A row that runs may end in `=> how`: how native code is made for it, see [`Lowering`]; a row without
+//! has none yet and is interpreted in every tier.
+//!
 //! Presence: `Y` yes, `d` present but dormant, `u` present without the maintained flag, `-` absent.
 
 use super::layouts::LayoutId;
@@ -67,6 +70,31 @@ pub enum Execution {
     Later,
 }
 
+/// How native code is made for an opcode.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Lowering {
+    /// Compiled in place, from the function of the same path in the translator.
+    Inline,
+    /// Native code calls a SIMD kernel, because arithmetic dominates.
+    Kernel,
+    /// Native code calls the interpreter's function.
+    Call,
+    /// The interpreter runs it.
+    NotYet,
+}
+
+impl Lowering {
+    /// The name in the opcode table.
+    pub fn text(self) -> &'static str {
+        match self {
+            Lowering::Inline => "inline",
+            Lowering::Kernel => "kernel",
+            Lowering::Call => "call",
+            Lowering::NotYet => "not yet",
+        }
+    }
+}
+
 /// One row of the opcode table.
 #[derive(Debug)]
 pub struct OpcodeInfo {
@@ -86,6 +114,8 @@ pub struct OpcodeInfo {
     pub layouts: [LayoutId; 4],
     /// What executing it does.
     pub execution: Execution,
+    /// How native code is made for it.
+    pub lowering: Lowering,
 }
 
 /// Hands the opcode table to the macro `$callback`, row by row, so that other modules can derive
@@ -110,15 +140,15 @@ macro_rules! for_each_opcode {
     0x25 ACTIVATE2                                 [- - Y Y] [ACT         ] Activation          [S2D2_AC] later;
     0x26 ACTIVATE_MULTIPASS                        [- - - Y] [ACT         ] Activation          [S1S2D2_AM] refuse "no device body known";
     0x30 EXPONENTIAL                               [u u u u] [DVE         ] Activation          [S3D3_TS] later;
-    0x41 TENSOR_TENSOR_ARITH_OP as TENSOR_TENSOR   [Y Y Y Y] [POOL DVE    ] TensorTensor        [S3S3D3_TT] run tensor_tensor::arith;
+    0x41 TENSOR_TENSOR_ARITH_OP as TENSOR_TENSOR   [Y Y Y Y] [POOL DVE    ] TensorTensor        [S3S3D3_TT] run tensor_tensor::arith => inline;
     0x42 TENSOR_REDUCE_ARITH_OP as TENSOR_REDUCE   [Y Y Y Y] [POOL DVE    ] TensorReduce        [S4D4_TR] run tensor_reduce::arith;
-    0x43 TENSOR_SCALAR_ARITH_OP as TENSOR_SCALAR   [Y Y Y Y] [POOL DVE ACT] TensorScalar        [S3D3_TS] run tensor_scalar::arith;
+    0x43 TENSOR_SCALAR_ARITH_OP as TENSOR_SCALAR   [Y Y Y Y] [POOL DVE ACT] TensorScalar        [S3D3_TS] run tensor_scalar::arith => inline;
     0x44 TENSOR_SCALAR_PTR_ARITH_OP                [d d d d] [POOL DVE    ] TensorScalar        [S3D3_TS] later;
     0x45 POOL                                      [Y Y Y Y] [POOL DVE    ] Pool                [S4D4_PL] later;
-    0x46 COPY                                      [Y Y Y Y] [POOL DVE ACT] Copy                [S4D4_TR] run copy::copy;
-    0x47 CAST                                      [Y Y Y Y] [POOL DVE ACT] Copy                [S4D4_TR] run copy::cast;
-    0x48 RECIPROCAL                                [Y Y Y Y] [POOL DVE    ] Copy                [S4D4_TR] run copy::reciprocal;
-    0x49 MEMSET                                    [Y Y Y Y] [POOL DVE    ] Fill                [D4_MR] run fill::memset;
+    0x46 COPY                                      [Y Y Y Y] [POOL DVE ACT] Copy                [S4D4_TR] run copy::copy => inline;
+    0x47 CAST                                      [Y Y Y Y] [POOL DVE ACT] Copy                [S4D4_TR] run copy::cast => inline;
+    0x48 RECIPROCAL                                [Y Y Y Y] [POOL DVE    ] Copy                [S4D4_TR] run copy::reciprocal => inline;
+    0x49 MEMSET                                    [Y Y Y Y] [POOL DVE    ] Fill                [D4_MR] run fill::memset => inline;
     0x4A REG_LOAD                                  [d d d d] [POOL        ] State               [UNKNOWN] refuse "dormant, semantics not recovered";
     0x4B REG_STORE                                 [d d d d] [POOL        ] State               [D4_MR] refuse "dormant, semantics not recovered";
     0x4C REG_SHUFFLE                               [d d d d] [POOL        ] State               [CTRL_RS] refuse "dormant, semantics not recovered";
@@ -288,8 +318,12 @@ macro_rules! opcode_table {
     (@execution run $($path:tt)+) => { Execution::Run };
     (@execution refuse $why:literal) => { Execution::Refuse($why) };
     (@execution later) => { Execution::Later };
+    (@lowering) => { Lowering::NotYet };
+    (@lowering inline) => { Lowering::Inline };
+    (@lowering kernel) => { Lowering::Kernel };
+    (@lowering call) => { Lowering::Call };
     ($($byte:literal $name:ident $(as $display:ident)? [$s:tt $c:tt $m:tt $v:tt] $engines:tt $family:ident
-       $layouts:tt $kind:ident $($detail:literal)? $($module:ident :: $function:ident)?;)*) => {
+       $layouts:tt $kind:ident $($detail:literal)? $($module:ident :: $function:ident)? $(=> $lowering:ident)?;)*) => {
         /// Opcode bytes by the manual's name.
         #[allow(missing_docs)]
         pub mod op { $(pub const $name: u8 = $byte;)* }
@@ -307,6 +341,7 @@ macro_rules! opcode_table {
             family: Family::$family,
             layouts: opcode_table!(@layouts $layouts),
             execution: opcode_table!(@execution $kind $($detail)? $($module::$function)?),
+            lowering: opcode_table!(@lowering $($lowering)?),
         }),*];
     };
 }

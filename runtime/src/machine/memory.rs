@@ -22,7 +22,7 @@ impl Partitions {
     /// Zeroed memory of a generation's size. With `track`, the bytes written are remembered.
     pub fn new(space: Space, generation: Generation, track: bool) -> Self {
         let active = generation.geometry().active(space) as usize;
-        let row = active + ROW_PADDING;
+        let row = Self::pitch_of(space, generation);
         let written = track.then(|| Written::new(active * PARTITIONS));
         Partitions {
             space,
@@ -60,6 +60,16 @@ impl Partitions {
     /// The bytes of one partition, for writing. Callers that track writes use [`Self::note_written`].
     pub fn partition_mut(&mut self, partition: usize) -> &mut [u8] {
         &mut self.bytes[partition * self.row..][..self.active]
+    }
+
+    /// Host bytes from a partition to the next one.
+    pub fn pitch_of(space: Space, generation: Generation) -> usize {
+        generation.geometry().active(space) as usize + ROW_PADDING
+    }
+
+    /// All partitions, [`Self::pitch_of`] bytes apart, for code that keeps to the bounds of each itself.
+    pub fn host_bytes(&mut self) -> &mut [u8] {
+        &mut self.bytes
     }
 
     /// Records that a run of bytes of one partition now holds data.

@@ -15,7 +15,7 @@ pub struct Fp8 {
 /// How the codes of a format map to values. A code is the sign bit if there is one, the exponent and
 /// the mantissa, from the top bit down.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Format {
+pub struct Format {
     /// Bits of a code.
     pub bits: u32,
     /// The sign bit; zero for the scale formats, which have none.

@@ -26,5 +26,5 @@ pub use convert::{
     CANONICAL_NAN, canonical, converts_from_f32, converts_to_f32, from_f32, from_f32_sr, max_finite, to_f32,
 };
 pub use dispatch::{Level, with_level};
-pub use format::Fp8;
+pub use format::{Format, Fp8};
 pub use rows::{pack, pack_bits, pack_int, unpack, unpack_bits, unpack_int};

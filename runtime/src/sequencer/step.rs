@@ -1,5 +1,7 @@
 //! One word of one engine: the body of both loops (chapter 01 sections 6.1, 6.2 and 6.4).
 
+use std::sync::Arc;
+
 use super::error::{ErrorClass, report};
 use super::halt::{
     INTERRUPT, commit_redirect, enter_pause, enter_run, entering_halt, resume_from_pause, setup_halt,
@@ -8,7 +10,7 @@ use super::log::{LogLine, emit, emit_label};
 use super::state::{HaltReason, Mode, Phase};
 use super::surprise::EXT_BREAK;
 use super::waits::{apply_updates, resolve_updates, take_waits};
-use crate::interp::{Exec, Fault, FaultKind, Flow, Handler, Instruction};
+use crate::interp::{At, Exec, Fault, FaultKind, Flow, Handler, Instruction, Translated};
 use crate::isa::{Decoded, EngineId, Execution, Generation, Word};
 use crate::machine::{Core, Engine, Machine, Notification, NotificationKind, Stream};
 
@@ -33,22 +35,23 @@ pub enum Step {
 /// fault has stopped gives the same one again until it is reset (chapter 01 section 8.6).
 pub fn step(machine: &mut Machine, core: usize, engine: EngineId) -> Result<Step, Fault> {
     let code = machine.cores[core].engines[engine.index()].code.clone();
-    step_in(machine, core, engine, &code)
+    step_in(machine, core, engine, &code, None)
 }
 
-/// [`step`] for callers that hold the engine's code already.
+/// [`step`] for callers that hold the engine's code already, and may have native code for it.
 pub(super) fn step_in(
     machine: &mut Machine,
     core: usize,
     id: EngineId,
-    code: &[Instruction],
+    code: &Arc<[Instruction]>,
+    translated: Option<&dyn Translated>,
 ) -> Result<Step, Fault> {
     let strict = machine.options.strict;
     let Core { engines, spec, .. } = &mut machine.cores[core];
     let state = &mut engines[id.index()];
     let admitted = next_word(state, &spec.streams[id.index()], code, strict);
     let outcome = match admitted {
-        Ok(Next::Word(instruction, fresh)) => execute(machine, core, id, instruction, fresh),
+        Ok(Next::Word(slot, fresh)) => execute(machine, core, id, At { code, slot }, fresh, translated),
         Ok(Next::Blocked) => return Ok(Step::Blocked),
         Ok(Next::Stopped) => return Ok(Step::Stopped),
         Ok(Next::Dead(fault)) => return Err(*fault),
@@ -58,9 +61,9 @@ pub(super) fn step_in(
 }
 
 /// What comes before a word runs.
-enum Next<'c> {
-    /// It may; the flag tells that this is the first attempt.
-    Word(&'c Instruction, bool),
+enum Next {
+    /// The one in this slot may; the flag tells that this is the first attempt.
+    Word(usize, bool),
     /// The fetch gate is shut.
     Blocked,
     /// The engine does not run, or no longer.
@@ -70,12 +73,12 @@ enum Next<'c> {
 }
 
 /// Answers the doorbell, tests surprises, commits a redirect and fetches (section 6.4).
-fn next_word<'c>(
+fn next_word(
     state: &mut Engine,
     stream: &Stream,
-    code: &'c [Instruction],
+    code: &[Instruction],
     strict: bool,
-) -> Result<Next<'c>, FaultKind> {
+) -> Result<Next, FaultKind> {
     if !state.seq.running && !answer_doorbell(state, strict)? {
         return Ok(state.seq.fault.clone().map_or(Next::Stopped, Next::Dead));
     }
@@ -95,7 +98,7 @@ fn next_word<'c>(
         emit(&LogLine::SundaPendingRedirect(false));
     }
     match fetch(stream, code, state.pc, state.seq.bounds)? {
-        Some(instruction) => Ok(Next::Word(instruction, fresh)),
+        Some(slot) => Ok(Next::Word(slot, fresh)),
         None => {
             setup_halt(&mut state.seq, HaltReason::Halt, state.pc);
             leave_loop(state, strict)?;
@@ -156,13 +159,13 @@ fn check(state: &mut Engine, fresh: bool) -> Result<bool, FaultKind> {
     Ok(seq.checked)
 }
 
-/// The instruction at `pc`; `None` at the graceful end of a stream (decisions 01-D24, 02-6a, 02-6b).
-fn fetch<'c>(
+/// The slot of the instruction at `pc`; `None` at the graceful end of a stream (decisions 01-D24, 02-6a, 02-6b).
+fn fetch(
     stream: &Stream,
-    code: &'c [Instruction],
+    code: &[Instruction],
     pc: u64,
     (low, high): (u64, u64),
-) -> Result<Option<&'c Instruction>, FaultKind> {
+) -> Result<Option<usize>, FaultKind> {
     if !pc.is_multiple_of(64) {
         return Err(FaultKind::Fetch { pc, reason: "not a multiple of 64" });
     }
@@ -174,9 +177,9 @@ fn fetch<'c>(
         emit(&LogLine::PcInBounds(pc, low, high));
         return Err(FaultKind::Fetch { pc, reason: "outside the PC bounds" });
     }
-    let instruction = slot.and_then(|slot| code.get(slot));
+    let slot = slot.filter(|slot| *slot < code.len());
     let nowhere = || FaultKind::Fetch { pc, reason: "lies in no stream of this engine" };
-    instruction.map(Some).ok_or_else(nowhere)
+    slot.map(Some).ok_or_else(nowhere)
 }
 
 /// The word, where one was fetched, and what is wrong.
@@ -187,9 +190,11 @@ fn execute(
     machine: &mut Machine,
     core: usize,
     id: EngineId,
-    instruction: &Instruction,
+    at: At<'_>,
     fresh: bool,
+    translated: Option<&dyn Translated>,
 ) -> Result<Step, Failed> {
+    let instruction = &at.code[at.slot];
     let failed = |kind| (Some(instruction.word), kind);
     let opcode = instruction.word.opcode();
     if fresh {
@@ -208,7 +213,10 @@ fn execute(
     }
     emit_label(opcode);
     let mut exec = Exec { machine, core, engine: id, pc, ends_turn: false };
-    let flow = handler(&mut exec, decoded).map_err(failed)?;
+    let flow = match translated.and_then(|t| t.execute(&mut exec, at)) {
+        Some(flow) => flow,
+        None => handler(&mut exec, decoded).map_err(failed)?,
+    };
     let mut ends_turn = exec.ends_turn;
     ends_turn |= apply_updates(machine, core, id, pc, &updates);
     if traced {

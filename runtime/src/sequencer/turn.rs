@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::state::HaltReason;
 use super::step::{Step, step_in};
 use super::waits::would_run;
-use crate::interp::{Fault, dma};
+use crate::interp::{Fault, Translated, dma};
 use crate::isa::EngineId;
 use crate::machine::Machine;
 
@@ -37,7 +37,7 @@ pub enum Cut {
     Paused,
 }
 
-/// What cuts a turn short beside the rules of turns. All of it is looked at between words.
+/// What cuts a turn short beside the rules of turns, looked at between words, and how words are run.
 #[derive(Clone, Copy, Default)]
 pub struct Limits<'a> {
     /// Words before which to stop, by address: when the engine has come to one and its waits hold.
@@ -46,6 +46,8 @@ pub struct Limits<'a> {
     pub until: Option<&'a dyn Fn(&Machine) -> bool>,
     /// Set by another thread.
     pub pause: Option<&'a AtomicBool>,
+    /// Native code for the bodies of words; it changes nothing but the time that they take.
+    pub translated: Option<&'a dyn Translated>,
 }
 
 /// Runs an engine until its next wait does not hold, it stops, a word ends its turn, or `limit` words have
@@ -79,7 +81,7 @@ pub fn engine_turn_within(
         }
         let state = &machine.cores[core].engines[engine.index()];
         let (active, running) = (state.is_active(), state.seq.running);
-        let Step::Done { ends_turn } = step_in(machine, core, engine, &code)? else {
+        let Step::Done { ends_turn } = step_in(machine, core, engine, &code, limits.translated)? else {
             let seq = &machine.cores[core].engines[engine.index()].seq;
             // One that was just started may break at once; if it finds no word at all, nothing has happened.
             turn.halted = !seq.running && (running || (active && seq.halt_reason != HaltReason::Halt));

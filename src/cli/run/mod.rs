@@ -9,7 +9,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use seqjit::runtime::num::Fp8;
-use seqjit::{Counters, Exit, Program, Session, Tensor};
+use seqjit::{Counters, Exit, Program, Session, Tensor, Tier, Translations};
 use serde_json::{Map, Value as Json, json};
 
 use self::dump::Dump;
@@ -83,6 +83,7 @@ struct Report {
     dumps: Vec<Json>,
     /// Of a run that did not fail.
     counters: Option<Counters>,
+    translations: Option<Translations>,
     warnings: Vec<String>,
 }
 
@@ -98,6 +99,9 @@ impl Report {
                 "dma_read": c.dma_read, "dma_written": c.dma_written,
             });
             map.insert("counters".into(), counters);
+        }
+        if let Some(t) = self.translations {
+            map.insert("translations".into(), translations_json(&t));
         }
         map.insert("warnings".into(), self.warnings.into());
         map
@@ -174,6 +178,8 @@ impl Task<'_> {
         self.report.warnings.extend(session.machine().warnings.iter().cloned());
         let ended = result.map_err(|error| errors::run(error, program, &self.args.setup.source));
         self.report.counters = ended.as_ref().ok().map(|ended| ended.counters);
+        let native = self.args.setup.tier != Tier::Interp;
+        self.report.translations = ended.as_ref().ok().map(|e| e.translations.clone()).filter(|_| native);
         self.show_run(program)?;
         let ended = ended?;
         match ended.exit {
@@ -207,6 +213,9 @@ impl Task<'_> {
                 "{} words retired, {} turns, {} transfers, {} bytes read and {} written by DMA",
                 c.retired, c.turns, c.transfers, c.dma_read, c.dma_written
             )?;
+        }
+        if let Some(t) = self.report.translations.as_ref().filter(|_| verbose) {
+            writeln!(self.out, "{}", translations_text(t))?;
         }
         Ok(())
     }
@@ -270,6 +279,31 @@ impl Task<'_> {
         let comparison = comparison.map(|c| format!("; {}", c.to_text())).unwrap_or_default();
         Ok(writeln!(self.out, "{name} {} {shape:?} {shown}{comparison}", dtype.text())?)
     }
+}
+
+fn translations_json(t: &Translations) -> Json {
+    let fallbacks = t.fallbacks.iter().map(|(why, words)| (why.to_string(), json!(words)));
+    json!({
+        "words": t.words, "interpreted": t.interpreted, "hits": t.hits, "shapes": t.shapes,
+        "code_bytes": t.code_bytes, "translate_ns": t.translate_ns,
+        "fallbacks": Map::from_iter(fallbacks),
+    })
+}
+
+fn translations_text(t: &Translations) -> String {
+    let mut text = format!(
+        "{} words in native code, {} not worth it; {} shapes compiled in {} us to {} bytes, {} found",
+        t.words,
+        t.interpreted,
+        t.shapes,
+        t.translate_ns / 1000,
+        t.code_bytes,
+        t.hits
+    );
+    for (why, words) in &t.fallbacks {
+        text += &format!("\n{words} words interpreted: {why}");
+    }
+    text
 }
 
 fn not_reached(dump: &Dump) -> Failure {

@@ -218,7 +218,7 @@ impl<'a> Checker<'a> {
 /// its rules in the function of the same name here, or it does not compile.
 macro_rules! specific_checks {
     ($($byte:literal $name:ident $(as $display:ident)? [$($presence:tt)*] $engines:tt $family:ident $layouts:tt
-       $kind:ident $($detail:literal)? $($module:ident :: $function:ident)?;)*) => {
+       $kind:ident $($detail:literal)? $($module:ident :: $function:ident)? $(=> $lowering:ident)?;)*) => {
         const SPECIFIC: [Option<fn(&mut Checker<'_>)>; 256] = {
             let mut table: [Option<fn(&mut Checker<'_>)>; 256] = [None; 256];
             $($(table[$byte] = Some($module::$function);)?)*

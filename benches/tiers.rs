@@ -1,0 +1,87 @@
+//! Interpreter and native code on the same words, alternating in one run: medians, and their ratio.
+//!
+//! `cargo bench --bench tiers`. The words are one program of 64 equal words on a [128 x COLUMNS] tile; a run is
+//! the whole session without inputs and outputs, so that sequencer and waits are included.
+
+#![allow(missing_docs)]
+
+use std::path::Path;
+use std::time::Instant;
+
+use seqjit::{Engine, Options, Program, Session, Tier, asm};
+
+/// Pairs of runs.
+const PAIRS: usize = 15;
+/// Words of a family's program.
+const WORDS: usize = 64;
+
+const FAMILIES: [(&str, &str); 6] = [
+    ("tensor_tensor add", "DVE TENSOR_TENSOR op=ADD src0=a src1=b dst=out channels=128"),
+    ("tensor_scalar mult add", "DVE TENSOR_SCALAR ops=MULTIPLY,ADD imm=2.0,1.0 src=a dst=out channels=128"),
+    ("copy", "DVE COPY src=a dst=out channels=128"),
+    ("cast fp32 to bf16", "DVE CAST src=a dst=half channels=128"),
+    ("cast bf16 to fp32", "DVE CAST src=half dst=out channels=128"),
+    ("memset", "DVE MEMSET value=1.5 dtype=FP32 dst=out channels=128"),
+];
+
+fn program(columns: usize, word: &str) -> Program {
+    let text = format!(
+        "program bench for cayman
+         prologue
+         output done fp32[128, 1]
+         table addresses = [done]
+         queue qSPDynamicHW dynamic SP
+         sbuf a fp32[{columns}]
+         sbuf b fp32[{columns}]
+         sbuf out fp32[{columns}]
+         sbuf half bfloat16[{columns}]
+         sbuf zero fp32[1]
+         DVE init: MEMSET value=0 dtype=FP32 dst=zero channels=128
+         repeat i in 0..{WORDS} {{
+             {word}
+         }}
+         SP store: DMA zero -> done   after init
+         SP NOP   after store"
+    );
+    let bytes = asm::assemble_program(&text, Path::new("bench.s")).expect("the bench program is well formed");
+    Program::from_bytes(&bytes, &Default::default()).expect("the assembler makes a container")
+}
+
+fn session(engine: &Engine, program: &Program, tier: Tier) -> Session {
+    let mut options = Options::default();
+    options.tier = tier;
+    let mut session = Session::new(engine, program, options).expect("the bench program is legal");
+    session.run().expect("the bench program runs");
+    session
+}
+
+fn nanoseconds(session: &mut Session) -> f64 {
+    let started = Instant::now();
+    session.run().expect("the bench program runs");
+    started.elapsed().as_nanos() as f64
+}
+
+fn median(mut times: Vec<f64>) -> f64 {
+    times.sort_by(f64::total_cmp);
+    times[times.len() / 2]
+}
+
+fn main() {
+    println!("{:<24} {:>7} {:>12} {:>12} {:>7}", "family", "columns", "interp us", "native us", "ratio");
+    for (name, word) in FAMILIES {
+        for columns in [32, 512, 2048] {
+            let program = program(columns, word);
+            let engine = Engine::new();
+            let mut plain = session(&engine, &program, Tier::Interp);
+            let mut native = session(&engine, &program, Tier::Jit);
+            let (mut a, mut b) = (Vec::new(), Vec::new());
+            for _ in 0..PAIRS {
+                a.push(nanoseconds(&mut plain));
+                b.push(nanoseconds(&mut native));
+            }
+            let per_word = |times| median(times) / WORDS as f64 / 1000.0;
+            let (a, b) = (per_word(a), per_word(b));
+            println!("{name:<24} {columns:>7} {a:>12.2} {b:>12.2} {:>7.2}", a / b);
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! Tiers: how words run.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// How the words of a session run. Results, order and counters of the machine are the same in all tiers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub enum Tier {
+    /// In the interpreter.
+    #[default]
+    Interp,
+    /// In native code wherever there is a lowering, from the first time on.
+    Jit,
+    /// In the interpreter until native code pays.
+    Auto,
+}
+
+impl Tier {
+    /// Every tier.
+    pub const ALL: [Tier; 3] = [Tier::Interp, Tier::Jit, Tier::Auto];
+
+    /// The name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Tier::Interp => "interp",
+            Tier::Jit => "jit",
+            Tier::Auto => "auto",
+        }
+    }
+}
+
+impl fmt::Display for Tier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Tier {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Tier, &'static str> {
+        let named = Tier::ALL.into_iter().find(|tier| tier.name() == text);
+        named.ok_or("expected `interp`, `jit` or `auto`")
+    }
+}
+
+/// Elements that a shape works on in the interpreter before it is compiled. Compiling costs about 100 us, and
+/// native code saves about a third of a nanosecond an element.
+const WORTH_COMPILING: u64 = 300_000;
+
+/// Whether compiling a shape pays after so many elements: what came up that often is expected to come up as
+/// often again.
+pub(super) fn pays(elements: u64) -> bool {
+    elements >= WORTH_COMPILING
+}

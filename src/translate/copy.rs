@@ -1,0 +1,74 @@
+//! COPY, CAST and RECIPROCAL (chapter 04 section 6.5, chapter 05 section 6.2).
+
+use cranelift_codegen::ir::InstBuilder;
+use seqjit_runtime::interp::{Exec, FaultKind, copy as interp};
+use seqjit_runtime::isa::layouts::S4D4_TR;
+use seqjit_runtime::isa::{Decoded, Dtype};
+
+use super::elementwise::{Compute, Elementwise, Stream};
+use super::{Binding, Lowering, Refusal, convert, operands};
+use crate::block::ShapeKey;
+
+/// COPY: raw bits; variant 1 goes through fp32.
+pub const fn copy() -> Lowering {
+    Lowering { bind: bind_copy, build: |key, w| through(key, w, key.variant == 1, Compute::identity()) }
+}
+
+/// CAST: through fp32; equal datatypes move raw bits.
+pub const fn cast() -> Lowering {
+    Lowering {
+        bind: |x, w| bind(x, w, 0),
+        build: |key, w| {
+            let o = operands::<S4D4_TR>(w)?;
+            through(key, w, o.in_dtype != o.out_dtype, Compute::identity())
+        },
+    }
+}
+
+/// RECIPROCAL: 1/x, correctly rounded in fp32.
+pub const fn reciprocal() -> Lowering {
+    Lowering {
+        bind: |x, w| bind(x, w, 0),
+        build: |key, w| {
+            let compute = Compute::Float(Box::new(|e, sources, _| {
+                let one = e.float(1.0);
+                e.b.ins().fdiv(one, sources[0])
+            }));
+            through(key, w, true, compute)
+        },
+    }
+}
+
+fn bind_copy(x: &Exec<'_>, w: &Decoded) -> Result<Binding, FaultKind> {
+    let input = x.operands::<S4D4_TR>(w)?.in_dtype;
+    let converts = interp::copy_converts(input, x.machine.generation, x.engine);
+    bind(x, w, converts.into())
+}
+
+fn bind(x: &Exec<'_>, w: &Decoded, variant: u8) -> Result<Binding, FaultKind> {
+    let lanes = x.operands::<S4D4_TR>(w)?.num_active_channels.into();
+    let (source, destination) = interp::resolve(x, w)?;
+    Ok(Binding { sources: [Some(source), None], destination, scalars: [None; 2], lanes, variant })
+}
+
+fn through(key: &ShapeKey, w: &Decoded, convert: bool, compute: Compute) -> Result<Elementwise, Refusal> {
+    let o = operands::<S4D4_TR>(w)?;
+    let stream = |tensor, dtype: Dtype| Stream::new(tensor, dtype);
+    let (source, destination) = (stream(&o.src, o.in_dtype), stream(&o.dst, o.out_dtype));
+    let compute = if convert {
+        convert::check(o.in_dtype, key.fp8)?;
+        convert::check(o.out_dtype, key.fp8)?;
+        compute
+    } else if o.in_dtype.bytes() == o.out_dtype.bytes() {
+        Compute::Raw
+    } else {
+        return Err(Refusal::Datatype(o.out_dtype));
+    };
+    Ok(Elementwise {
+        lanes: o.num_active_channels,
+        sources: vec![source],
+        destination,
+        scalars: Vec::new(),
+        compute,
+    })
+}

@@ -1,0 +1,136 @@
+//! From shapes to native code: one file an opcode family, of the names of the interpreter's files.
+//!
+//! A family gives two functions for each opcode. `bind` resolves the operands of a word with the interpreter's
+//! own functions, which makes all checks that can fault before native code is entered; `build` describes the
+//! loops of a shape, from its key alone.
+
+mod alu;
+mod compile;
+mod convert;
+pub mod copy;
+mod elementwise;
+mod emit;
+pub mod fill;
+mod nest;
+mod odometer;
+pub mod tensor_scalar;
+pub mod tensor_tensor;
+
+pub use compile::{Code, CodeMemory, CompileError, Context, Isa};
+use elementwise::Elementwise;
+
+use std::fmt;
+
+use seqjit_runtime::interp::{Exec, FaultKind, LaneScalar, Walk};
+use seqjit_runtime::isa::field::{ImmSrc, Kind};
+use seqjit_runtime::isa::{AluOp, Decoded, Dtype, decode, opcode_info};
+
+use crate::block::{MAX_SOURCES, ShapeKey};
+
+/// Scalars that a lane-local word may have.
+pub const MAX_SCALARS: usize = 2;
+
+/// Why a word is left to the interpreter.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// The opcode table names no lowering.
+    Opcode(u8),
+    /// An ALU operator has none.
+    Operator(AluOp),
+    /// A datatype has none.
+    Datatype(Dtype),
+    /// The operands do not have the same number of elements.
+    Dimensions,
+    /// A check failed: the interpreter raises the fault.
+    Checks,
+    /// The code cache is too small for the shape.
+    CacheFull,
+    /// Cranelift refused the shape, which is a defect.
+    Compiler,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Refusal::Opcode(byte) => match opcode_info(*byte) {
+                Some(info) => write!(f, "opcode {}", info.display),
+                None => write!(f, "opcode 0x{byte:02x}"),
+            },
+            Refusal::Operator(op) => write!(f, "operator {}", op.text()),
+            Refusal::Datatype(dtype) => write!(f, "datatype {}", dtype.text()),
+            Refusal::Dimensions => write!(f, "operands of different sizes"),
+            Refusal::Checks => write!(f, "failed check"),
+            Refusal::CacheFull => write!(f, "code cache too small"),
+            Refusal::Compiler => write!(f, "compiler error"),
+        }
+    }
+}
+
+/// The operands of one word: what its shape leaves open.
+#[derive(Clone, Debug)]
+pub struct Binding {
+    /// Sources in the order of the word.
+    pub sources: [Option<Walk>; MAX_SOURCES],
+    /// The result.
+    pub destination: Walk,
+    /// Scalars in the order of the word.
+    pub scalars: [Option<LaneScalar>; MAX_SCALARS],
+    /// Lanes.
+    pub lanes: usize,
+    /// See [`ShapeKey::variant`].
+    pub variant: u8,
+}
+
+/// The lowering of an opcode.
+#[derive(Clone, Copy)]
+pub struct Lowering {
+    /// Resolves the operands of a word and makes all checks.
+    pub bind: fn(&Exec<'_>, &Decoded) -> Result<Binding, FaultKind>,
+    /// The loops of a shape.
+    pub build: fn(&ShapeKey, &Decoded) -> Result<Elementwise, Refusal>,
+}
+
+macro_rules! lowering_table {
+    (@entry $table:ident $byte:literal inline $module:ident $function:ident) => {
+        $table[$byte] = Some($module::$function());
+    };
+    (@entry $table:ident $byte:literal $($rest:tt)*) => {};
+    ($($byte:literal $name:ident $(as $display:ident)? [$($presence:tt)*] $engines:tt $family:ident $layouts:tt
+       $kind:ident $($detail:literal)? $($module:ident :: $function:ident)? $(=> $lowering:ident)?;)*) => {
+        /// The lowering of every opcode byte that the opcode table says is `inline`.
+        static LOWERINGS: [Option<Lowering>; 256] = {
+            let mut table: [Option<Lowering>; 256] = [None; 256];
+            $(lowering_table!(@entry table $byte $($lowering)? $($module $function)?);)*
+            table
+        };
+    };
+}
+seqjit_runtime::for_each_opcode!(lowering_table);
+
+/// The lowering of an opcode.
+pub fn lowering(opcode: u8) -> Option<&'static Lowering> {
+    LOWERINGS[usize::from(opcode)].as_ref()
+}
+
+/// Whether an operand of a word comes from a register, so that it may differ from one time to the next.
+pub fn reads_registers(w: &Decoded) -> bool {
+    w.operands.layout().def().fields.iter().any(|field| match field.kind {
+        Kind::Tensor(_) | Kind::Addr4 => w.word.0[field.offset + 3] & 0xE0 != 0,
+        Kind::Enum(table) => table.name == ImmSrc::TABLE.name && w.word.0[field.offset] == ImmSrc::REG_PTR.0,
+        _ => false,
+    })
+}
+
+/// The loops of a shape.
+pub fn build(key: &ShapeKey) -> Result<Elementwise, Refusal> {
+    let opcode = key.word.opcode();
+    let lowering = lowering(opcode).ok_or(Refusal::Opcode(opcode))?;
+    let decoded = decode(&key.word, key.generation).map_err(|_| Refusal::Opcode(opcode))?;
+    (lowering.build)(key, &decoded)
+}
+
+/// The struct of the operands; the table of layouts and the lowering agree, or the shape is refused.
+fn operands<L: seqjit_runtime::isa::Layout>(word: &Decoded) -> Result<&L, Refusal> {
+    L::of(&word.operands).ok_or(Refusal::Opcode(word.info.byte))
+}

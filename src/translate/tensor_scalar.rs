@@ -1,0 +1,50 @@
+//! A tensor and up to two scalars (chapter 04 section 4).
+
+use seqjit_runtime::interp::{Exec, FaultKind, tensor_scalar as interp};
+use seqjit_runtime::isa::field::ImmSrc;
+use seqjit_runtime::isa::layouts::S3D3_TS;
+use seqjit_runtime::isa::{AluOp, Decoded};
+
+use super::elementwise::{Compute, Elementwise, Stream};
+use super::{Binding, Lowering, Refusal, alu, convert, operands};
+use crate::block::ShapeKey;
+
+/// TENSOR_SCALAR_ARITH_OP (section 4.2): dst = cast(op1(op0(x, s0), s1)), each operator rounding to fp32.
+pub const fn arith() -> Lowering {
+    Lowering { bind, build }
+}
+
+fn bind(x: &Exec<'_>, w: &Decoded) -> Result<Binding, FaultKind> {
+    let operands = interp::resolve(x, w)?;
+    let lanes = x.operands::<S3D3_TS>(w)?.num_active_channels.into();
+    Ok(Binding {
+        sources: [Some(operands.src), None],
+        destination: operands.dst,
+        scalars: operands.scalars,
+        lanes,
+        variant: 0,
+    })
+}
+
+fn build(key: &ShapeKey, w: &Decoded) -> Result<Elementwise, Refusal> {
+    let o = operands::<S3D3_TS>(w)?;
+    convert::check(o.in_dtype, key.fp8)?;
+    convert::check(o.out_dtype, key.fp8)?;
+    let second = o.op1 != AluOp::BYPASS;
+    let reverse = [o.reverse_operands.0 & 1 == 1, o.reverse_operands.0 & 2 == 2];
+    let mut chain = vec![(o.op0, reverse[0], o.imm0_src)];
+    if second {
+        chain.push((o.op1, reverse[1], o.imm1_src));
+    }
+    chain.iter().try_for_each(|(op, ..)| alu::check_float(*op))?;
+    let per_lane = chain.iter().map(|(.., source)| *source != ImmSrc::INSTRUCTION).collect();
+    let compute = Compute::Float(Box::new(move |e, sources, scalars| {
+        chain.iter().zip(scalars).fold(sources[0], |value, ((op, reverse, _), scalar)| {
+            let (a, b) = if *reverse && !op.is_unary() { (*scalar, value) } else { (value, *scalar) };
+            e.float_op(*op, a, b)
+        })
+    }));
+    let destination = Stream::new(&o.dst, o.out_dtype);
+    let sources = vec![Stream::new(&o.src, o.in_dtype)];
+    Ok(Elementwise { lanes: o.num_active_channels, sources, destination, scalars: per_lane, compute })
+}

@@ -1,0 +1,47 @@
+//! Two tensors, one result (chapter 04 section 3).
+
+use seqjit_runtime::interp::{Exec, FaultKind, tensor_tensor as interp};
+use seqjit_runtime::isa::layouts::S3S3D3_TT;
+use seqjit_runtime::isa::{AluOp, Decoded};
+
+use super::elementwise::{Compute, Elementwise, Stream};
+use super::{Binding, Lowering, Refusal, alu, convert, operands};
+use crate::block::ShapeKey;
+
+/// TENSOR_TENSOR_ARITH_OP: dst[k] = cast(op(src0[k], src1[k])). The variant is the operator of class INT, or 0
+/// (which is BYPASS, never of that class).
+pub const fn arith() -> Lowering {
+    Lowering { bind, build }
+}
+
+fn bind(x: &Exec<'_>, w: &Decoded) -> Result<Binding, FaultKind> {
+    let operation = interp::resolve(x, w)?;
+    Ok(Binding {
+        sources: operation.sources.map(Some),
+        destination: operation.dst,
+        scalars: [None; 2],
+        lanes: operation.lanes,
+        variant: operation.integer_operator.map_or(0, |op| op.0),
+    })
+}
+
+fn build(key: &ShapeKey, w: &Decoded) -> Result<Elementwise, Refusal> {
+    let o = operands::<S3S3D3_TT>(w)?;
+    let dtypes = [o.in0_in1_dtype.low(), o.in0_in1_dtype.high(), o.out_dtype];
+    dtypes.iter().try_for_each(|dtype| convert::check(*dtype, key.fp8))?;
+    let sources = vec![Stream::new(&o.src0, dtypes[0]), Stream::new(&o.src1, dtypes[1])];
+    let compute = if key.variant == 0 {
+        alu::check_float(o.op)?;
+        let op = o.op;
+        Compute::Float(Box::new(move |e, s, _| e.float_op(op, s[0], s[1])))
+    } else {
+        let op = AluOp(key.variant);
+        alu::check_int(op)?;
+        if let Some(float) = dtypes.iter().find(|dtype| !dtype.is_integer()) {
+            return Err(Refusal::Datatype(*float));
+        }
+        Compute::Int(Box::new(move |e, s, _| e.int_op(op, dtypes[0], s[0], s[1])))
+    };
+    let destination = Stream::new(&o.dst, o.out_dtype);
+    Ok(Elementwise { lanes: o.num_active_channels, sources, destination, scalars: Vec::new(), compute })
+}

@@ -1,0 +1,310 @@
+//! Random legal words of the translated families, and data for them.
+
+use rand::seq::IndexedRandom;
+use rand::{Rng, RngCore};
+use seqjit::runtime::interp::Instruction;
+use seqjit::runtime::isa::check::{CheckContext, Severity, check};
+use seqjit::runtime::isa::field::{Addr4, DtypePair, Imm, ImmSrc, Kind, ReverseOps};
+use seqjit::runtime::isa::layouts::{D4_MR, S3D3_TS, S3S3D3_TT, S4D4_TR};
+use seqjit::runtime::isa::{
+    AluOp, AluSet, Dtype, EngineId, Generation, Layout, Lowering, OPCODES, PSUM_PITCH, Tensor, Word, decode,
+    op,
+};
+
+/// Bytes of each partition that words use.
+pub const WINDOW: u32 = 4096;
+/// Registers that hold operand addresses: so many from R0 on.
+pub const REGISTERS: usize = 8;
+
+/// Opcodes under test: all that the opcode table says are compiled in place.
+pub fn opcodes() -> Vec<u8> {
+    OPCODES.iter().filter(|info| info.lowering == Lowering::Inline).map(|info| info.byte).collect()
+}
+
+/// A legal word, and the values of R0 to R7 that it needs.
+pub struct Case {
+    pub generation: Generation,
+    pub engine: EngineId,
+    pub word: Word,
+    pub registers: [u32; REGISTERS],
+}
+
+impl Case {
+    pub fn instruction(&self) -> Instruction {
+        Instruction::new(self.word, self.generation)
+    }
+}
+
+/// Draws words of one opcode until one is legal.
+pub fn legal(rng: &mut impl RngCore, generation: Generation, opcode: u8) -> Case {
+    loop {
+        let info = seqjit::runtime::isa::opcode_info(opcode).unwrap();
+        let engine = *info.engines.choose(rng).unwrap();
+        let mut case = Case { generation, engine, word: Word::new(opcode), registers: [0; REGISTERS] };
+        Maker { rng, case: &mut case, lanes: 0, total: 0, last: None }.fill(opcode);
+        let decoded = decode(&case.word, generation).unwrap();
+        let findings = check(&decoded, &CheckContext::new(generation, engine).lenient());
+        if findings.iter().all(|f| f.severity == Severity::Warning) {
+            to_registers(rng, &mut case);
+            return case;
+        }
+    }
+}
+
+/// Moves some addresses of a legal word to registers.
+fn to_registers(rng: &mut impl RngCore, case: &mut Case) {
+    let mut used = 0;
+    let mut place = |rng: &mut dyn RngCore, address: u32| {
+        let moves = used < REGISTERS && rng.random_bool(0.15);
+        moves.then(|| {
+            case.registers[used] = address;
+            used += 1;
+            (used - 1) as u8
+        })
+    };
+    let decoded = decode(&case.word, case.generation).unwrap();
+    let tensors = decoded.operands.layout().def().fields.iter().filter(|f| matches!(f.kind, Kind::Tensor(_)));
+    for at in tensors.map(|f| f.offset) {
+        let start = u32::from_le_bytes(case.word.0[at..at + 4].try_into().unwrap());
+        if let Some(register) = place(rng, start) {
+            case.word.0[at..at + 4].copy_from_slice(&Addr4::register(register).0.to_le_bytes());
+        }
+    }
+    if let Some(scalars) = S3D3_TS::of(&decoded.operands) {
+        let mut moved = S3D3_TS::read(&case.word);
+        if scalars.imm0_src == ImmSrc::PTR
+            && let Some(register) = place(rng, scalars.imm0.0)
+        {
+            (moved.imm0_src, moved.imm0) = (ImmSrc::REG_PTR, Imm(register.into()));
+        }
+        if scalars.imm1_src == ImmSrc::PTR
+            && let Some(register) = place(rng, scalars.imm1.0)
+        {
+            (moved.imm1_src, moved.imm1) = (ImmSrc::REG_PTR, Imm(register.into()));
+        }
+        moved.write(&mut case.word);
+    }
+}
+
+struct Maker<'a, R> {
+    rng: &'a mut R,
+    case: &'a mut Case,
+    lanes: u8,
+    total: u16,
+    /// The operand made before this one: address, steps, counts.
+    last: Option<(u32, [i16; 4], [u16; 4], usize)>,
+}
+
+impl<R: RngCore> Maker<'_, R> {
+    fn fill(&mut self, opcode: u8) {
+        self.lanes = *[1, 2, 31, 32, 33, 64, 128].choose(self.rng).unwrap();
+        self.total = *[1, 2, 3, 4, 5, 6, 7, 8, 12, 15, 16, 17, 24, 31, 36, 48, 60, 64, 72, 100]
+            .choose(self.rng)
+            .unwrap();
+        match opcode {
+            op::TENSOR_TENSOR_ARITH_OP => self.tensor_tensor(),
+            op::TENSOR_SCALAR_ARITH_OP => self.tensor_scalar(),
+            op::COPY | op::CAST | op::RECIPROCAL => self.copy(opcode),
+            op::MEMSET => self.memset(),
+            other => {
+                panic!("no generator for opcode 0x{other:02x}, which the opcode table says is translated")
+            }
+        }
+    }
+
+    fn dtype(&mut self) -> Dtype {
+        let known: Vec<Dtype> = (1..=0x12).map(Dtype).filter(|d| d.exists_on(self.case.generation)).collect();
+        // The usual ones often enough.
+        match self.rng.random_range(0..4) {
+            0 => Dtype::FP32,
+            1 => Dtype::BFLOAT16,
+            _ => *known.choose(self.rng).unwrap(),
+        }
+    }
+
+    fn operator(&mut self, integer: bool) -> AluOp {
+        let generation = self.case.generation;
+        let ops = AluOp::TABLE.iter().map(|row| row.code);
+        let ops: Vec<AluOp> = ops
+            .filter(|op| op.exists_on(generation) && op.in_set(AluSet::IS, generation) == integer)
+            .filter(|op| op.in_set(AluSet::GA, generation) || op.in_set(AluSet::AR, generation) || integer)
+            .collect();
+        *ops.choose(self.rng).unwrap()
+    }
+
+    /// Counts whose product is `total`, innermost first.
+    fn counts<const N: usize>(&mut self) -> [u16; N] {
+        let mut counts = [1; N];
+        let mut left = self.total;
+        for count in counts.iter_mut().take(N - 1) {
+            let divisors: Vec<u16> = (1..=left).filter(|d| left.is_multiple_of(*d)).collect();
+            *count = *divisors.choose(self.rng).unwrap();
+            left /= *count;
+        }
+        counts[N - 1] = left;
+        if self.rng.random_bool(0.3) {
+            counts.reverse();
+        }
+        counts
+    }
+
+    fn tensor<const N: usize>(&mut self, dtype: Dtype) -> Tensor<N> {
+        let size = dtype.bytes().max(1) as i64;
+        if let Some((address, step, num, of)) = self.last
+            && of == dtype.bytes()
+            && self.rng.random_bool(0.3)
+        {
+            let near = self.rng.random_bool(0.3);
+            let address = if near { address + 2 * of as u32 } else { address };
+            return Tensor {
+                start: Addr4(address),
+                step: std::array::from_fn(|i| step[i]),
+                num: std::array::from_fn(|i| num[i]),
+            };
+        }
+        let num: [u16; N] = self.counts();
+        let mut step = [1i16; N];
+        let mut contiguous = 1;
+        for (step, num) in step.iter_mut().zip(num) {
+            *step = match self.rng.random_range(0..10) {
+                0 => 0,
+                1 => -(contiguous as i16),
+                2 => self.rng.random_range(-9..10),
+                _ => contiguous as i16,
+            };
+            contiguous *= num;
+        }
+        let reach = |positive: bool| -> i64 {
+            let ends = step.iter().zip(num).map(|(s, n)| i64::from(*s) * (i64::from(n) - 1) * size);
+            ends.filter(|end| (*end > 0) == positive).sum()
+        };
+        let (low, high) = (-reach(false), (i64::from(WINDOW) - size - reach(true)).max(0));
+        let offset = if low < high { self.rng.random_range(low..=high) } else { low } / size * size;
+        let geometry = self.case.generation.geometry();
+        let psum = self.rng.random_bool(0.2);
+        let first = *[0u32, 0, 0, 32, 64, 96].choose(self.rng).unwrap();
+        let (base, pitch) = if psum { (geometry.psum_base, PSUM_PITCH) } else { (0, geometry.sbuf_pitch) };
+        let address = base + first * pitch + offset as u32;
+        let mut wide = ([0; 4], [1; 4]);
+        wide.0[..N].copy_from_slice(&step);
+        wide.1[..N].copy_from_slice(&num);
+        self.last = Some((address, wide.0, wide.1, dtype.bytes()));
+        Tensor { start: Addr4(address), step, num }
+    }
+
+    fn scalar(&mut self) -> (ImmSrc, Imm) {
+        let first = *[0u32, 32, 64].choose(self.rng).unwrap();
+        let address =
+            first * self.case.generation.geometry().sbuf_pitch + 4 * self.rng.random_range(0..WINDOW / 4);
+        match self.rng.random_range(0..2) {
+            0 => (ImmSrc::PTR, Imm(address)),
+            _ => (ImmSrc::INSTRUCTION, Imm(number(self.rng))),
+        }
+    }
+
+    fn tensor_tensor(&mut self) {
+        let integer = self.rng.random_bool(0.4);
+        let pick = |m: &mut Self| if integer { *INTEGERS.choose(m.rng).unwrap() } else { m.dtype() };
+        let (a, b, to) = (pick(self), pick(self), pick(self));
+        let int_op = integer && self.rng.random_bool(0.7);
+        let operands = S3S3D3_TT {
+            in0_in1_dtype: DtypePair::new(a, b),
+            out_dtype: to,
+            op: self.operator(int_op),
+            num_active_channels: self.lanes,
+            src0: self.tensor(a),
+            src1: self.tensor(b),
+            dst: self.tensor(to),
+        };
+        operands.write(&mut self.case.word);
+    }
+
+    fn tensor_scalar(&mut self) {
+        let (from, to) = (self.dtype(), self.dtype());
+        let ((imm0_src, imm0), (imm1_src, imm1)) = (self.scalar(), self.scalar());
+        let mut operands = S3D3_TS::read(&self.case.word);
+        operands = S3D3_TS {
+            src: self.tensor(from),
+            in_dtype: from,
+            out_dtype: to,
+            num_active_channels: self.lanes,
+            imm0_src,
+            op0: self.operator(false),
+            op1: if self.rng.random_bool(0.3) { AluOp::BYPASS } else { self.operator(false) },
+            reverse_operands: ReverseOps(self.rng.random_range(0..4)),
+            imm1_src,
+            imm0,
+            imm1,
+            dst: self.tensor(to),
+            ..operands
+        };
+        operands.write(&mut self.case.word);
+    }
+
+    fn copy(&mut self, opcode: u8) {
+        let from = self.dtype();
+        let to = if opcode == op::COPY || self.rng.random_bool(0.2) { from } else { self.dtype() };
+        let mut operands = S4D4_TR::read(&self.case.word);
+        operands = S4D4_TR {
+            src: self.tensor(from),
+            in_dtype: from,
+            out_dtype: to,
+            num_active_channels: self.lanes,
+            dst: self.tensor(to),
+            ..operands
+        };
+        operands.write(&mut self.case.word);
+    }
+
+    fn memset(&mut self) {
+        let dtype = self.dtype();
+        let mut operands = D4_MR::read(&self.case.word);
+        operands = D4_MR {
+            dst_element_count: self.total.into(),
+            dtype,
+            num_active_channels: self.lanes,
+            set_value: Imm(number(self.rng)),
+            dst: self.tensor(dtype),
+            ..operands
+        };
+        operands.write(&mut self.case.word);
+    }
+}
+
+const INTEGERS: [Dtype; 6] =
+    [Dtype::INT8, Dtype::UINT8, Dtype::INT16, Dtype::UINT16, Dtype::INT32, Dtype::UINT32];
+
+/// Bits of an FP32 number: one third ordinary, one third special, one third random bits.
+pub fn number(rng: &mut impl RngCore) -> u32 {
+    const SPECIAL: [u32; 24] = [
+        0x0000_0000,
+        0x8000_0000,
+        0x0000_0001,
+        0x8000_0001,
+        0x007F_FFFF,
+        0x0080_0000,
+        0x0080_0001,
+        0x807F_FFFF,
+        0x7F80_0000,
+        0xFF80_0000,
+        0x7FC0_0000,
+        0xFFC0_1234,
+        0x7F80_0001,
+        0xFFFF_FFFF,
+        0x7F7F_FFFF,
+        0x3F80_8000,
+        0x3F81_8000,
+        0x4B00_0001,
+        0x4EFF_FFFF,
+        0x4F00_0000,
+        0xCF00_0000,
+        0x4F80_0000,
+        0x3F00_0000,
+        0x477F_F000,
+    ];
+    match rng.random_range(0..3) {
+        0 => rng.random_range(-300.0f32..300.0).to_bits(),
+        1 => *SPECIAL.choose(rng).unwrap(),
+        _ => rng.next_u32(),
+    }
+}
