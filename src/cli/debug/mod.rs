@@ -9,7 +9,7 @@ mod change;
 mod commands;
 mod condition;
 mod error;
-mod explain;
+pub(super) mod explain;
 mod go;
 mod parse;
 mod show;

@@ -15,6 +15,7 @@ use serde_json::{Map, Value as Json, json};
 use self::dump::Dump;
 use self::expect::{Comparison, Expectation};
 use self::progress::Bar;
+use super::debug::explain::halt_reason;
 use super::errors;
 use super::exit::Code;
 use super::failure::Failure;
@@ -188,6 +189,11 @@ impl Task<'_> {
                 let words = ended.counters.retired;
                 let message = format!("stopped after {words} words (--max-words); the program has not ended");
                 Err(Failure::new(Code::Limit, message).with("field", "--max-words").with("found", words))
+            }
+            Exit::Break { core, engine, slot, reason } => {
+                let why = halt_reason(reason);
+                let message = format!("core {core} {engine} stopped before word {slot}: {why}");
+                Err(Failure::new(Code::Fault, message).with("word", slot))
             }
             other => Err(Failure::new(Code::Internal, format!("unexpected end of a run: {other:?}"))),
         }
