@@ -12,7 +12,7 @@ use super::Engine;
 use super::cache::Translation;
 use super::tier::{Tier, pays};
 use crate::block::{self, Overlap, Place, ShapeKey};
-use crate::translate::{self, Binding, Code, Context, MAX_SCALARS, Refusal};
+use crate::translate::{self, Binding, Bound, Code, Context, Inline, Lowering, MAX_SCALARS, Refusal};
 
 /// Words that are looked at for further shapes when one has to be compiled.
 const AHEAD: usize = 256;
@@ -73,6 +73,8 @@ enum Plan {
     Fixed(Box<Ready>),
     /// Its operands come from registers; the shape that it had last.
     Moving(Box<(ShapeKey, Code)>),
+    /// In a kernel; its operands are always the same.
+    Kernel(Bound),
 }
 
 /// A word that can run.
@@ -179,9 +181,37 @@ impl Translator {
             Plan::Fixed(ready) if !x.machine.options.check => {
                 return run_native(x, &ready.code, &ready.operands, scalars);
             }
+            Plan::Kernel(bound) if !x.machine.options.check => {
+                bound(x);
+                return Ok(true);
+            }
             _ => {}
         }
-        let binding = (lowering.bind)(x, w).map_err(|_| Refusal::Checks)?;
+        match lowering {
+            Lowering::Inline(lowering) => self.run_inline(state, x, at, w, lowering),
+            Lowering::Kernel(kernel) => {
+                let bound = (kernel.bind)(x, w)?;
+                bound(x);
+                if !translate::reads_registers(w) {
+                    streams[number].plans[at.slot] = Plan::Kernel(bound);
+                }
+                Ok(true)
+            }
+        }
+    }
+
+    /// Runs a word in compiled code; `false`: it has none yet.
+    fn run_inline(
+        &self,
+        state: &mut State,
+        x: &mut Exec<'_>,
+        at: At<'_>,
+        w: &Decoded,
+        lowering: &Inline,
+    ) -> Result<bool, Refusal> {
+        let number = stream_number(x);
+        let State { streams, scalars, .. } = state;
+        let binding = (lowering.bind)(x, w)?;
         let key = shape(x, w, &binding);
         let operands = Operands::of(&binding, &key);
         if let Plan::Moving(last) = &streams[number].plans[at.slot]
@@ -251,7 +281,7 @@ fn shapes_ahead(x: &Exec<'_>, at: At<'_>, plans: &[Plan], ahead: usize) -> Vec<S
     let open = words.filter(|(_, plan)| matches!(plan, Plan::Open));
     open.filter_map(|(instruction, _)| {
         let decoded = instruction.body.as_ref().ok()?;
-        let lowering = translate::lowering(decoded.info.byte)?;
+        let Some(Lowering::Inline(lowering)) = translate::lowering(decoded.info.byte) else { return None };
         if translate::reads_registers(decoded) {
             return None;
         }

@@ -6,17 +6,17 @@ use seqjit_runtime::isa::layouts::S4D4_TR;
 use seqjit_runtime::isa::{Decoded, Dtype};
 
 use super::elementwise::{Compute, Elementwise, Stream};
-use super::{Binding, Lowering, Refusal, convert, operands};
+use super::{Binding, Inline, Refusal, convert, operands};
 use crate::block::ShapeKey;
 
 /// COPY: raw bits; variant 1 goes through fp32.
-pub const fn copy() -> Lowering {
-    Lowering { bind: bind_copy, build: |key, w| through(key, w, key.variant == 1, Compute::identity()) }
+pub const fn copy() -> Inline {
+    Inline { bind: bind_copy, build: |key, w| through(key, w, key.variant == 1, Compute::identity()) }
 }
 
 /// CAST: through fp32; equal datatypes move raw bits.
-pub const fn cast() -> Lowering {
-    Lowering {
+pub const fn cast() -> Inline {
+    Inline {
         bind: |x, w| bind(x, w, 0),
         build: |key, w| {
             let o = operands::<S4D4_TR>(w)?;
@@ -26,8 +26,8 @@ pub const fn cast() -> Lowering {
 }
 
 /// RECIPROCAL: 1/x, correctly rounded in fp32.
-pub const fn reciprocal() -> Lowering {
-    Lowering {
+pub const fn reciprocal() -> Inline {
+    Inline {
         bind: |x, w| bind(x, w, 0),
         build: |key, w| {
             let compute = Compute::Float(Box::new(|e, sources, _| {

@@ -5,11 +5,11 @@ use seqjit_runtime::isa::Decoded;
 use seqjit_runtime::isa::layouts::D4_MR;
 
 use super::elementwise::{Compute, Elementwise, Stream};
-use super::{Binding, Lowering, operands};
+use super::{Binding, Inline, operands};
 
 /// MEMSET: every element of the destination becomes the low bytes of `set_value`.
-pub const fn memset() -> Lowering {
-    Lowering {
+pub const fn memset() -> Inline {
+    Inline {
         bind,
         build: |_, w| {
             let o = operands::<D4_MR>(w)?;

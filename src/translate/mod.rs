@@ -1,8 +1,9 @@
 //! From shapes to native code: one file an opcode family, of the names of the interpreter's files.
 //!
-//! A family gives two functions for each opcode. `bind` resolves the operands of a word with the interpreter's
-//! own functions, which makes all checks that can fault before native code is entered; `build` describes the
-//! loops of a shape, from its key alone.
+//! A family gives two functions for each opcode that is compiled. `bind` resolves the operands of a word with the
+//! interpreter's own functions, which makes all checks that can fault before native code is entered; `build`
+//! describes the loops of a shape, from its key alone. An opcode whose arithmetic dominates has a kernel of the
+//! runtime instead: nothing is compiled for it, and `bind` gives what runs it.
 
 mod alu;
 mod compile;
@@ -82,23 +83,56 @@ pub struct Binding {
     pub variant: u8,
 }
 
-/// The lowering of an opcode.
+impl From<FaultKind> for Refusal {
+    /// Whatever fails while operands are bound is a check: the interpreter finds it again, and raises it.
+    fn from(_: FaultKind) -> Refusal {
+        Refusal::Checks
+    }
+}
+
+/// How an opcode runs without the interpreter.
 #[derive(Clone, Copy)]
-pub struct Lowering {
+pub enum Lowering {
+    /// In code that is compiled for the shape of a word.
+    Inline(Inline),
+    /// In a kernel of the runtime, which does the whole word.
+    #[allow(dead_code)] // Until the first row of the table says `kernel`.
+    Kernel(Kernel),
+}
+
+/// The lowering of an opcode that is compiled.
+#[derive(Clone, Copy)]
+pub struct Inline {
     /// Resolves the operands of a word and makes all checks.
     pub bind: fn(&Exec<'_>, &Decoded) -> Result<Binding, FaultKind>,
     /// The loops of a shape.
     pub build: fn(&ShapeKey, &Decoded) -> Result<Elementwise, Refusal>,
 }
 
+/// The lowering of an opcode that has a kernel.
+#[derive(Clone, Copy)]
+pub struct Kernel {
+    /// Resolves the operands of a word and makes all checks that can fault.
+    pub bind: fn(&Exec<'_>, &Decoded) -> Result<Bound, Refusal>,
+}
+
+/// A word with its operands, run by a kernel as often as it comes up. It cannot fault, and it may look at
+/// machine state that other words change (the weights in the array, the tables of activation functions), but at no
+/// address of its own beside those that were checked.
+pub type Bound = Box<dyn Fn(&mut Exec<'_>)>;
+
 macro_rules! lowering_table {
     (@entry $table:ident $byte:literal inline $module:ident $function:ident) => {
-        $table[$byte] = Some($module::$function());
+        $table[$byte] = Some(Lowering::Inline($module::$function()));
+    };
+    (@entry $table:ident $byte:literal kernel $module:ident $function:ident) => {
+        $table[$byte] = Some(Lowering::Kernel($module::$function()));
     };
     (@entry $table:ident $byte:literal $($rest:tt)*) => {};
     ($($byte:literal $name:ident $(as $display:ident)? [$($presence:tt)*] $engines:tt $family:ident $layouts:tt
        $kind:ident $($detail:literal)? $($module:ident :: $function:ident)? $(=> $lowering:ident)?;)*) => {
-        /// The lowering of every opcode byte that the opcode table says is `inline`.
+        /// The lowering of every opcode byte that the opcode table says is `inline` or
+        /// `kernel`.
         static LOWERINGS: [Option<Lowering>; 256] = {
             let mut table: [Option<Lowering>; 256] = [None; 256];
             $(lowering_table!(@entry table $byte $($lowering)? $($module $function)?);)*
@@ -125,7 +159,7 @@ pub fn reads_registers(w: &Decoded) -> bool {
 /// The loops of a shape.
 pub fn build(key: &ShapeKey) -> Result<Elementwise, Refusal> {
     let opcode = key.word.opcode();
-    let lowering = lowering(opcode).ok_or(Refusal::Opcode(opcode))?;
+    let Some(Lowering::Inline(lowering)) = lowering(opcode) else { return Err(Refusal::Opcode(opcode)) };
     let decoded = decode(&key.word, key.generation).map_err(|_| Refusal::Opcode(opcode))?;
     (lowering.build)(key, &decoded)
 }
