@@ -1,5 +1,7 @@
 //! Random legal words of the translated families, and data for them.
 
+mod lanes;
+
 use rand::seq::IndexedRandom;
 use rand::{Rng, RngCore};
 use seqjit::runtime::interp::Instruction;
@@ -17,9 +19,10 @@ pub const WINDOW: u32 = 4096;
 pub const REGISTERS: usize = 8;
 
 /// Opcodes under test: all that the opcode table says do without the interpreter.
-pub fn opcodes() -> Vec<u8> {
+pub fn opcodes(generation: Generation) -> Vec<u8> {
     let native = |lowering| matches!(lowering, Lowering::Inline | Lowering::Kernel);
-    OPCODES.iter().filter(|info| native(info.lowering)).map(|info| info.byte).collect()
+    let rows = OPCODES.iter().filter(|info| native(info.lowering) && info.exists_on(generation));
+    rows.map(|info| info.byte).collect()
 }
 
 /// A legal word, and the values of R0 to R7 that it needs.
@@ -107,6 +110,11 @@ impl<R: RngCore> Maker<'_, R> {
             op::TENSOR_SCALAR_ARITH_OP => self.tensor_scalar(),
             op::COPY | op::CAST | op::RECIPROCAL => self.copy(opcode),
             op::MEMSET => self.memset(),
+            op::ACTIVATE => self.activate(),
+            op::ACTIVATION_TABLE_LOAD => self.table_load(),
+            op::ACTIVATION_READ_ACCUMULATOR => self.read_accumulator(),
+            op::TENSOR_REDUCE_ARITH_OP | op::TENSOR_REDUCE_ADD_BF16 => self.tensor_reduce(opcode),
+            op::TENSOR_SCALAR_AFFINE_SELECT => self.affine_select(),
             other => {
                 panic!("no generator for opcode 0x{other:02x}, which the opcode table says is translated")
             }
@@ -272,8 +280,16 @@ impl<R: RngCore> Maker<'_, R> {
     }
 }
 
-const INTEGERS: [Dtype; 6] =
-    [Dtype::INT8, Dtype::UINT8, Dtype::INT16, Dtype::UINT16, Dtype::INT32, Dtype::UINT32];
+const INTEGERS: [Dtype; 8] = [
+    Dtype::INT8,
+    Dtype::UINT8,
+    Dtype::INT16,
+    Dtype::UINT16,
+    Dtype::INT32,
+    Dtype::UINT32,
+    Dtype::INT64,
+    Dtype::UINT64,
+];
 
 /// Bits of an FP32 number: one third ordinary, one third special, one third random bits.
 pub fn number(rng: &mut impl RngCore) -> u32 {

@@ -10,8 +10,8 @@ use crate::num::{self, Rhs};
 pub fn arith(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
     let operation = resolve(x, w)?;
     match operation.integer_operator {
-        Some(op) => operation.integer(x, op)?,
-        None => operation.float(x)?,
+        Some(op) => operation.integer(x, op),
+        None => operation.float(x),
     }
     Ok(Flow::Next)
 }
@@ -25,6 +25,12 @@ pub fn resolve(x: &Exec<'_>, w: &Decoded) -> Result<Operation, FaultKind> {
     let src1 = x.tensor("src1", &o.src1, dtypes[1], lanes, Access::Read)?;
     let dst = x.tensor("dst", &o.dst, dtypes[2], lanes, Access::Write)?;
     let integer_operator = integer_operator(o.op, dtypes, x.engine);
+    // An operator without meaning here must show before the first effect.
+    match integer_operator {
+        Some(op) => num::eval_int(op, 0, 1, compute_dtype(dtypes[0])).map(drop),
+        None => num::eval_f32(o.op, 0.0, 0.0).map(drop),
+    }
+    .map_err(unsupported)?;
     Ok(Operation { op: o.op, integer_operator, dtypes, sources: [src0, src1], dst, lanes: lanes.into() })
 }
 
@@ -61,11 +67,9 @@ pub struct Operation {
 }
 
 impl Operation {
-    fn float(&self, x: &mut Exec<'_>) -> Result<(), FaultKind> {
+    fn float(&self, x: &mut Exec<'_>) {
         let fp8 = x.core().spec.fp8;
         let [from0, from1, to] = self.dtypes;
-        // An operator without meaning here must show before the first effect.
-        num::eval_f32(self.op, 0.0, 0.0).map_err(unsupported)?;
         let (mut a, mut b, mut out) = (Vec::new(), Vec::new(), Vec::new());
         for_each_stretch(x.core(), &self.sources, &self.dst, self.lanes, |_, sources, result| {
             let n = result.len() / to.bytes();
@@ -78,13 +82,11 @@ impl Operation {
             debug_assert!(done.is_ok(), "the operator was tried above");
             num::pack(&out, to, fp8, result);
         });
-        Ok(())
     }
 
-    fn integer(&self, x: &mut Exec<'_>, op: AluOp) -> Result<(), FaultKind> {
+    fn integer(&self, x: &mut Exec<'_>, op: AluOp) {
         let [from0, from1, to] = self.dtypes;
         let compute = compute_dtype(from0);
-        num::eval_int(op, 0, 1, compute).map_err(unsupported)?;
         let (mut a, mut b, mut out) = (Vec::new(), Vec::new(), Vec::new());
         let mut divided_by_zero = false;
         for_each_stretch(x.core(), &self.sources, &self.dst, self.lanes, |_, sources, result| {
@@ -100,12 +102,11 @@ impl Operation {
         if divided_by_zero {
             warn_division(x);
         }
-        Ok(())
     }
 }
 
 /// The datatype at whose width an integer operator computes: 32 or 64 bits, signed as the operands.
-pub(super) fn compute_dtype(operand: Dtype) -> Dtype {
+pub(crate) fn compute_dtype(operand: Dtype) -> Dtype {
     match (operand.is_64bit(), operand.is_signed()) {
         (true, _) => operand,
         (false, true) => Dtype::INT32,
@@ -114,7 +115,7 @@ pub(super) fn compute_dtype(operand: Dtype) -> Dtype {
 }
 
 /// Integer division by zero on tensors gives 0 and one sticky warning (decision 03-E18).
-pub(super) fn warn_division(x: &mut Exec<'_>) {
+pub(crate) fn warn_division(x: &mut Exec<'_>) {
     let (core, engine) = (x.core, x.engine);
     x.machine.warn(format!("core {core} {engine}: integer division by zero on a tensor gave 0"));
 }
