@@ -4,6 +4,7 @@
 
 pub mod act;
 pub(crate) mod act_table;
+pub(crate) mod fp16;
 pub mod reduce;
 pub mod rows;
 pub mod rows_select;

@@ -259,3 +259,76 @@ mod x86 {
         step(step(a, b), step(c, d))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::num::{CANONICAL_NAN, Level, with_level};
+
+    /// Ordinary numbers with zeros of both signs, infinities and NaN among them.
+    fn numbers(seed: u32, n: usize) -> Vec<f32> {
+        let mut state = seed.wrapping_mul(0x9E37_79B9) | 1;
+        let mut next = || {
+            state ^= state << 13;
+            state ^= state >> 17;
+            state ^= state << 5;
+            state
+        };
+        let special = [0.0, -0.0, f32::NAN, f32::INFINITY, f32::NEG_INFINITY, f32::MIN_POSITIVE / 8.0];
+        (0..n)
+            .map(|_| match next() % 24 {
+                k if (k as usize) < special.len() && seed.is_multiple_of(2) => special[k as usize],
+                _ => (next() as i32 as f32) * 1e-6,
+            })
+            .collect()
+    }
+
+    fn at_every_level(check: impl Fn()) {
+        Level::ALL.into_iter().filter(|level| *level <= Level::host()).for_each(|l| with_level(l, &check));
+    }
+
+    fn bits(value: f32) -> u32 {
+        num::canonical(value).to_bits()
+    }
+
+    #[test]
+    fn lanes_fold_serially() {
+        for n in [0, 1, 3, 4, 5, 16, 63, 128] {
+            let rows: Vec<Vec<f32>> =
+                (0..LANES as u32).map(|lane| numbers(lane * 31 + n as u32, n)).collect();
+            let rows: [&[f32]; LANES] = std::array::from_fn(|i| rows[i].as_slice());
+            for (op, step) in [
+                (Serial::Add, (|a, b| a + b) as fn(f32, f32) -> f32),
+                (Serial::Subtract, |a, b| a - b),
+                (Serial::Multiply, |a, b| a * b),
+            ] {
+                let start: [f32; LANES] = std::array::from_fn(|lane| lane as f32 - 3.0);
+                let expected: Vec<u32> =
+                    (0..LANES).map(|i| bits(rows[i].iter().fold(start[i], |a, b| step(a, *b)))).collect();
+                at_every_level(|| {
+                    let mut acc = start;
+                    fold_lanes(op, &mut acc, &rows);
+                    assert_eq!(acc.map(bits).to_vec(), expected, "{op:?} of {n}");
+                });
+            }
+        }
+    }
+
+    /// Where the quick search decides, it finds what the operator's fold defines.
+    #[test]
+    fn quick_extrema_are_those_of_the_fold() {
+        let rows = (0..200).map(|seed| numbers(seed, 1 + seed as usize));
+        let rows = rows.chain([vec![f32::NAN; 20], vec![-0.0, 0.0], vec![f32::NEG_INFINITY, f32::NAN]]);
+        for row in rows {
+            for (op, largest) in [(AluOp::MAX, true), (AluOp::MIN, false)] {
+                let expected = num::fold_row(op, num::canonical(row[0]), &row[1..]).unwrap();
+                at_every_level(|| {
+                    if let Some(found) = quick_extremum(largest, &row) {
+                        assert_eq!(bits(found), bits(expected), "{op:?} {row:?}");
+                    }
+                });
+            }
+        }
+        assert_eq!(num::fold_row(AluOp::MAX, CANONICAL_NAN, &[1.0]), Ok(1.0));
+    }
+}
