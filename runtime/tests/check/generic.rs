@@ -7,6 +7,7 @@ use seqjit_runtime::isa::layouts::*;
 use seqjit_runtime::isa::{AluOp, Dtype, Word, op};
 
 use crate::legal::*;
+use crate::vector::{get_state, set_state};
 use crate::{Case, Place, error, patch, unsupported, warning, word};
 
 pub fn cases() -> Vec<Case> {
@@ -164,7 +165,7 @@ fn opcodes() -> Vec<Case> {
         ),
         unsupported(
             POOL_S,
-            Word::new(op::RAND_GET_STATE),
+            word(op::RAND_GET_STATE, get_state()),
             "opcode-refused",
             opcode,
             "RAND_GET_STATE on sunda",
@@ -172,7 +173,7 @@ fn opcodes() -> Vec<Case> {
         ),
         unsupported(
             POOL_S,
-            Word::new(op::RAND_SET_STATE),
+            word(op::RAND_SET_STATE, set_state()),
             "opcode-refused",
             opcode,
             "RAND_SET_STATE on sunda",
@@ -188,7 +189,7 @@ fn opcodes() -> Vec<Case> {
         ),
         error(
             DVE_C,
-            Word::new(op::RAND_SET_STATE),
+            word(op::RAND_SET_STATE, set_state()),
             "engine",
             opcode,
             "RAND_SET_STATE in the DVE stream",

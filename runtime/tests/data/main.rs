@@ -1,0 +1,5 @@
+//! Data kernels against the worked examples and vectors of chapters 05 and 06.
+
+mod random;
+mod search;
+mod support;
