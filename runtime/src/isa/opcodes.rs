@@ -169,8 +169,8 @@ macro_rules! for_each_opcode {
     0x64 BATCH_NORM_PARAM_LOAD                     [d d d d] [DVE         ] BatchNorm           [S2_BN] later;
     0x65 BATCH_NORM_BACK_PROP                      [Y Y Y Y] [DVE         ] BatchNorm           [S3S3D3_TT] later;
     0x66 LOAD_PARAMETER_RAM                        [Y Y Y Y] [DVE         ] BatchNorm           [CTRL_IM] later;
-    0x67 POOL_BUFFER_LOAD                          [Y Y Y Y] [POOL        ] Gather              [S4_PB] later;
-    0x68 GATHER                                    [Y Y Y Y] [POOL        ] Gather              [S4D4_GT] later;
+    0x67 POOL_BUFFER_LOAD                          [Y Y Y Y] [POOL        ] Gather              [S4_PB] run gather::pool_buffer_load;
+    0x68 GATHER                                    [Y Y Y Y] [POOL        ] Gather              [S4D4_GT] run gather::gather;
     0x69 LOAD_MASK_SELECT                          [Y Y Y Y] [DVE         ] Shuffle             [CTRL_IM] run shuffle::load_mask;
     0x6A STREAM_SHUFFLE                            [Y Y Y Y] [DVE         ] Shuffle             [S4D4_TR] run shuffle::stream_shuffle;
     0x6B STREAM_TRANSPOSE                          [Y Y Y Y] [DVE         ] Shuffle             [S4D4_TR] run shuffle::stream_transpose;
@@ -187,8 +187,8 @@ macro_rules! for_each_opcode {
     0x77 RAND_GET_STATE                            [Y Y Y Y] [POOL DVE ACT] Random              [D4_RAND] run random::get_state;
     0x78 RAND_SET_STATE                            [Y Y Y Y] [POOL DVE ACT] Random              [S1_RAND] run random::set_state;
     0x79 EMBEDDING_UPDATE                          [Y Y Y Y] [POOL        ] Gather              [UNKNOWN] refuse "payload layout not recovered";
-    0x7A LOAD_POOL_ARGUMENT                        [Y Y Y Y] [POOL        ] Gather              [CTRL_IM] later;
-    0x7B TENSOR_DEQUANTIZE                         [Y Y Y Y] [POOL        ] Quantize            [S3D3_TENS_DEQUANT] later;
+    0x7A LOAD_POOL_ARGUMENT                        [Y Y Y Y] [POOL        ] Gather              [CTRL_IM] run gather::pool_argument;
+    0x7B TENSOR_DEQUANTIZE                         [Y Y Y Y] [POOL        ] Quantize            [S3D3_TENS_DEQUANT] run dequantize::dequantize;
     0x7C CROSS_LANE_REDUCE_ARITH                   [Y Y Y Y] [POOL        ] TensorReduce        [S4D4_CR] later;
     0x7D CROSS_LANE_REDUCE_BITVEC                  [Y Y Y Y] [POOL        ] TensorReduce        [S4D4_CR] later;
     0x7E IOTA                                      [Y Y Y Y] [POOL        ] Fill                [D4_IOTA] later;
@@ -211,7 +211,7 @@ macro_rules! for_each_opcode {
     0x93 TRANSPOSE_TENSOR_SCALAR_ARITH_OP          [Y Y Y Y] [DVE         ] TensorScalar        [S3D3_TS] later;
     0x94 BATCH_NORM_GRAD_ACCUMULATE2               [Y Y Y Y] [DVE         ] BatchNorm           [S3S3D1_BN2] later;
     0x95 MODIFY_POOL_CONFIG                        [Y Y Y Y] [POOL        ] Custom              [MODIFY_POOL_CONFIG] run control::nop;
-    0x96 SORT                                      [Y Y Y Y] [POOL        ] Sort                [S1D2_SORT] later;
+    0x96 SORT                                      [Y Y Y Y] [POOL        ] Sort                [S1D2_SORT] run sort::sort;
     0x98 TENSOR_SCALAR_SELECT                      [Y Y Y Y] [DVE         ] Select              [S3D3_TS_SELECT] later;
     0x99 CAST_PREDICATED                           [Y Y Y Y] [DVE         ] Select              [S3S3D3_TT] later;
     0x9A TENSOR_SCALAR_CACHE_REDUCE                [Y Y Y Y] [DVE         ] TensorScalar        [S3D3_TS] later;
@@ -245,7 +245,7 @@ macro_rules! for_each_opcode {
     0xBB DMA_INDIRECT                              [Y Y Y Y] [ANY         ] Dma                 [DMA_INDIRECT1D] later;
     0xBC RANGE_SELECT                              [- Y Y Y] [DVE         ] Select              [S2D2_RS] later;
     0xBD DMA_TRANSPOSE                             [- Y Y Y] [ANY         ] Dma                 [DMA_DIRECT2D_XPOSE] later;
-    0xBE GET_SEQUENCE_BOUNDS                       [- Y Y Y] [POOL        ] Sort                [S3D3_SEQ_BOUNDS] later;
+    0xBE GET_SEQUENCE_BOUNDS                       [- Y Y Y] [POOL        ] Sort                [S3D3_SEQ_BOUNDS] run sort::sequence_bounds;
     0xBF SB2SB_COLLECTIVE                          [- Y Y Y] [POOL        ] Collective          [S3D3_COLLECTIVE] later;
     0xC1 PSEUDO_DMATRIGGER as PSEUDO_DMA_TRIGGER   [Y Y Y Y] [ANY         ] Dma                 [PSEUDO_DMA_TRIGGER] run dma::trigger;
     0xC2 PSEUDO_DMAREARM                           [Y Y Y Y] [ANY         ] Dma                 [UNKNOWN] refuse "payload layout not recovered";
@@ -285,13 +285,13 @@ macro_rules! for_each_opcode {
     0xE4 CONV_LUT_LOAD                             [- Y Y Y] [PE POOL     ] Pe                  [S2_CONVLUT] later;
     0xE5 TENSOR_TENSOR_SCAN_ARITH                  [Y Y Y Y] [DVE         ] Scan                [S2S2D2_STT] later;
     0xE6 TENSOR_SCALAR_CACHE_CUMULATIVE            [Y Y Y Y] [DVE         ] TensorScalar        [S3D3_TS] later;
-    0xE7 INDIRECT_COPY                             [Y Y Y Y] [POOL        ] Gather              [S4D4_IC] later;
+    0xE7 INDIRECT_COPY                             [Y Y Y Y] [POOL        ] Gather              [S4D4_IC] run gather::indirect_copy;
     0xE8 COPY_PREDICATED_SCALAR                    [Y Y Y Y] [DVE         ] Select              [S3D3_CP_PRED_SCALAR] later;
     0xE9 DVE_READ_INDICES                          [- Y Y Y] [DVE         ] Search              [D4_MR] run search::read_indices;
     0xEA SELECT_REDUCE                             [Y Y Y Y] [DVE         ] Select              [S2S2D2_STT] later;
-    0xF0 EXTENDED_INST                             [Y Y Y Y] [POOL        ] Custom              [EXTENDED] later;
+    0xF0 EXTENDED_INST                             [Y Y Y Y] [POOL        ] Custom              [EXTENDED] run extended::run;
     0xF1 DMA_GATHER_TRANSPOSE                      [- Y Y Y] [ANY         ] Dma                 [DMA_GATHER_XPOSE] later;
-    0xF2 NONZERO_WITH_COUNT                        [- Y Y Y] [POOL        ] Sort                [S3D3_NONZERO_WITH_COUNT] later;
+    0xF2 NONZERO_WITH_COUNT                        [- Y Y Y] [POOL        ] Sort                [S3D3_NONZERO_WITH_COUNT] run sort::nonzero;
     0xF3 TENSOR_TENSOR_INT_WIDE                    [- - - Y] [POOL        ] TensorTensor        [S2S2D2D2_TT] later;
     0xF4 TENSOR_SCALAR_INT_WIDE                    [- - - Y] [DVE         ] TensorScalar        [S2D2D2_TS_WIDE] later;
     0xFF INVALID                                   [Y Y Y Y] [            ] Invalid             [UNKNOWN] refuse "sentinel, never executed";

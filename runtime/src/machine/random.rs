@@ -192,7 +192,9 @@ mod tests {
         let mut generator = Xorwow::default();
         generator.draw();
         assert_eq!(generator.0, hex("159A55E5 1F123BB5 05491333 00583F19 0E4C8C79 000587C5"));
-        (1..1000).for_each(|_| drop(generator.draw()));
+        for _ in 1..1000 {
+            generator.draw();
+        }
         assert_eq!(generator.0, hex("5EDC3231 3CC2AB83 DBB5B8EF 441D5AB0 2B015A0E 159A5988"));
     }
 

@@ -7,6 +7,7 @@ use seqjit_runtime::isa::layouts::*;
 use seqjit_runtime::isa::{AluOp, Dtype, Word, op};
 
 use crate::legal::*;
+use crate::pool::{dequantize, indirect};
 use crate::vector::{get_state, set_state};
 use crate::{Case, Place, error, patch, unsupported, warning, word};
 
@@ -141,7 +142,7 @@ fn opcodes() -> Vec<Case> {
         ),
         error(
             POOL_S,
-            Word::new(op::TENSOR_DEQUANTIZE),
+            word(op::TENSOR_DEQUANTIZE, dequantize()),
             "no-kernel",
             opcode,
             "TENSOR_DEQUANTIZE on sunda",
@@ -396,7 +397,7 @@ fn addresses() -> Vec<Case> {
         // INDIRECT_COPY is the one word with an index list
         error(
             POOL_C,
-            patch(Word::new(op::INDIRECT_COPY), 12, &[0, 0, 0, 0]),
+            patch(word(op::INDIRECT_COPY, indirect()), 12, &[0, 0, 0, 0]),
             "address-form",
             (12, "src"),
             "0x00000000",
@@ -404,7 +405,7 @@ fn addresses() -> Vec<Case> {
         ),
         unsupported(
             POOL_C,
-            patch(Word::new(op::INDIRECT_COPY), 12, &[0, 0, 0, 0x20, 0, 0, 0, 0x40]),
+            patch(word(op::INDIRECT_COPY, indirect()), 12, &[0, 0, 0, 0x20, 0, 0, 0, 0x40]),
             "address-refused",
             (16, "src"),
             "0x40000000",

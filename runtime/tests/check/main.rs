@@ -5,6 +5,7 @@ mod generic;
 mod legal;
 mod operands;
 mod pe;
+mod pool;
 mod sequencer;
 mod systematic;
 mod vector;
@@ -124,8 +125,15 @@ impl Case {
 }
 
 fn cases() -> Vec<Case> {
-    let families =
-        [generic::cases, operands::cases, compute::cases, pe::cases, sequencer::cases, vector::cases];
+    let families = [
+        generic::cases,
+        operands::cases,
+        compute::cases,
+        pe::cases,
+        sequencer::cases,
+        vector::cases,
+        pool::cases,
+    ];
     families.into_iter().flat_map(|cases| cases()).collect()
 }
 

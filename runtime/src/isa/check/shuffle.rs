@@ -27,7 +27,7 @@ pub(super) fn stream_transpose(c: &mut Checker<'_>) {
     let Some(o) = c.operands::<S4D4_TR>() else { return };
     c.quadrants(o);
     let count = o.src.count();
-    if count % 32 != 0 {
+    if !count.is_multiple_of(32) {
         c.report_count("src", &o.src, "a multiple of 32");
     }
     if count != 0 {
@@ -40,7 +40,7 @@ impl Checker<'_> {
     fn quadrants(&mut self, o: &S4D4_TR) {
         let lanes = self.lanes("num_active_channels", o.num_active_channels);
         if (1..=128).contains(&lanes) {
-            self.value("num_active_channels", lanes, lanes % 32 == 0, "32, 64, 96 or 128");
+            self.value("num_active_channels", lanes, lanes.is_multiple_of(32), "32, 64, 96 or 128");
         }
         self.dtype("in_dtype", o.in_dtype, gates::D12);
         self.same_dtype("out_dtype", o.out_dtype, o.in_dtype);
