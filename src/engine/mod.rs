@@ -4,6 +4,7 @@ mod cache;
 mod counters;
 mod deadlock;
 mod debug;
+mod defect;
 mod native;
 mod plan;
 mod random;
@@ -76,7 +77,7 @@ impl Engine {
     }
 
     /// An engine whose code for one opcode is wrong: the lowest bit of each result that a vector store writes is
-    /// flipped. Proves that tests can find such a thing.
+    /// flipped; of a kernel, the lowest bit of the first element. Proves that tests can find such a thing.
     #[doc(hidden)]
     pub fn with_defect(opcode: u8) -> Engine {
         Engine { shared: Arc::new(Shared { cache: CodeCache::new(CODE_BYTES, Some(opcode)) }) }

@@ -13,7 +13,7 @@ use super::native::Packed;
 use super::shapes::{Shapes, key_of};
 use super::tier::Tier;
 use crate::block;
-use crate::translate::{self, Bound, Lowering, Refusal};
+use crate::translate::{self, Binding, Bound, Lowering, Refusal};
 
 /// Words that are planned at once, so that their shapes are compiled in one batch.
 const WINDOW: usize = 512;
@@ -28,12 +28,10 @@ pub(super) enum How {
     Sequencer,
     /// In the code of a shape; its operands are always the same.
     Native,
-    /// In the code of a shape; operands come from registers, and with them the shape.
+    /// As its operands say, which come from registers.
     Moving,
     /// In a kernel; its operands are always the same.
     Kernel,
-    /// In a kernel whose operands come from registers.
-    MovingKernel,
     /// In its interpreter function.
     Interpreter,
 }
@@ -205,27 +203,28 @@ impl Planner<'_> {
             return Entry { how: How::Sequencer, ..Entry::default() };
         };
         let moving = translate::reads_registers(w);
-        let planned = match translate::lowering(w.info.byte) {
-            None => Err(Refusal::Opcode(w.info.byte)),
-            Some(Lowering::Inline(_)) if moving => {
-                Ok(Entry { number: u32::MAX, ..Entry::new(w, How::Moving) })
+        let planned = match translate::lowering(x, w) {
+            Err(why) => Err(why),
+            Ok(_) if moving => Ok(Entry { number: u32::MAX, ..Entry::new(w, How::Moving) }),
+            Ok(Lowering::Inline(lowering)) => {
+                (lowering.bind)(x, w).map_err(Refusal::from).map(|binding| self.native(x, w, &binding))
             }
-            Some(Lowering::Kernel(_)) if moving => Ok(Entry::new(w, How::MovingKernel)),
-            Some(Lowering::Inline(lowering)) => (lowering.bind)(x, w).map_err(Refusal::from).map(|binding| {
-                let (number, known) = self.shapes.intern(key_of(x, w, &binding), &binding, self.cache);
-                self.counters.hits += u64::from(known);
-                self.shapes.warm(number, self.tier);
-                let operands = self.plans.operands.len() as u32;
-                let packed = Packed::of(&binding, x.machine.generation);
-                self.plans.operands.extend_from_slice(packed.as_slice());
-                Entry { number, operands, ..Entry::new(w, How::Native) }
-            }),
-            Some(Lowering::Kernel(kernel)) => (kernel.bind)(x, w).map(|bound| {
+            Ok(Lowering::Kernel(kernel)) => (kernel.bind)(x, w).map(|bound| {
                 self.plans.kernels.push(bound);
                 Entry { number: self.plans.kernels.len() as u32 - 1, ..Entry::new(w, How::Kernel) }
             }),
         };
         planned
             .unwrap_or_else(|why| Entry { number: self.plans.reason(why), ..Entry::new(w, How::Interpreter) })
+    }
+
+    fn native(&mut self, x: &Exec<'_>, w: &Decoded, binding: &Binding) -> Entry {
+        let (number, known) = self.shapes.intern(key_of(x, w, binding), binding, self.cache);
+        self.counters.hits += u64::from(known);
+        self.shapes.warm(number, self.tier);
+        let operands = self.plans.operands.len() as u32;
+        let packed = Packed::of(binding, x.machine.generation);
+        self.plans.operands.extend_from_slice(packed.as_slice());
+        Entry { number, operands, ..Entry::new(w, How::Native) }
     }
 }

@@ -14,6 +14,7 @@ use super::native::{self, Packed, ScalarRows};
 use super::plan::{Entry, How, Planner, StreamPlans, Sync};
 use super::shapes::{Native, Shapes, key_of};
 use super::tier::Tier;
+use super::translated::run_kernel;
 use crate::translate::{self, Inline, Lowering, Refusal};
 
 /// One stretch under way.
@@ -163,14 +164,18 @@ impl Runner<'_> {
                 }
             }
             How::Kernel => {
+                let w = instruction.body.as_ref().ok()?;
                 let Stretch { core, engine, .. } = *self.stretch;
                 let pc = self.engine().pc;
                 let mut x = Exec { machine: self.machine, core, engine, pc, ends_turn: false };
-                (self.plans.kernels[entry.number as usize])(&mut x);
-                self.counters.words += 1;
-                Some(Done { flow: Flow::Next, ends_turn: x.ends_turn, may_disturb: true })
+                let bound = &self.plans.kernels[entry.number as usize];
+                if run_kernel(&mut x, w, bound, self.cache.defect()) {
+                    self.counters.words += 1;
+                    return Some(Done { flow: Flow::Next, ends_turn: x.ends_turn, may_disturb: true });
+                }
+                self.fall_back(instruction, Refusal::Checks)
             }
-            How::Moving | How::MovingKernel => self.moving(slot, instruction),
+            How::Moving => self.moving(slot, instruction),
             How::Interpreter => {
                 let done = self.interpret(instruction)?;
                 self.plans.reasons[entry.number as usize].1 += 1;
@@ -217,20 +222,20 @@ impl Runner<'_> {
         let w = instruction.body.as_ref().ok()?;
         let Stretch { core, engine, .. } = *self.stretch;
         let pc = self.engine().pc;
-        match translate::lowering(w.info.byte)? {
-            Lowering::Inline(lowering) => self.moving_inline(slot, instruction, w, lowering),
-            Lowering::Kernel(kernel) => {
-                let mut x = Exec { machine: self.machine, core, engine, pc, ends_turn: false };
-                match (kernel.bind)(&x, w) {
-                    Ok(bound) => {
-                        bound(&mut x);
-                        self.counters.words += 1;
-                        Some(Done { flow: Flow::Next, ends_turn: x.ends_turn, may_disturb: true })
-                    }
-                    Err(why) => self.fall_back(instruction, why),
+        let mut x = Exec { machine: self.machine, core, engine, pc, ends_turn: false };
+        let why = match translate::lowering(&x, w) {
+            Ok(Lowering::Inline(lowering)) => return self.moving_inline(slot, instruction, w, &lowering),
+            Ok(Lowering::Kernel(kernel)) => match (kernel.bind)(&x, w) {
+                Ok(bound) if run_kernel(&mut x, w, &bound, self.cache.defect()) => {
+                    self.counters.words += 1;
+                    return Some(Done { flow: Flow::Next, ends_turn: x.ends_turn, may_disturb: true });
                 }
-            }
-        }
+                Ok(_) => Refusal::Checks,
+                Err(why) => why,
+            },
+            Err(why) => why,
+        };
+        self.fall_back(instruction, why)
     }
 
     fn moving_inline(

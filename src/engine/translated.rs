@@ -8,13 +8,14 @@ use seqjit_runtime::machine::Machine;
 
 use super::Engine;
 use super::counters::Translations;
+use super::defect;
 use super::native::{self, Packed, ScalarRows};
 use super::plan::StreamPlans;
 use super::runner::Runner;
 use super::shapes::{Native, Shapes, key_of};
 use super::tier::Tier;
 use crate::block;
-use crate::translate::{self, Inline, Lowering, MAX_SCALARS, Refusal};
+use crate::translate::{self, Bound, Inline, Lowering, MAX_SCALARS, Refusal};
 
 /// Shapes that a translator remembers; with more it starts anew, so that a program that changes its own words
 /// for ever does not keep all code that it ever had.
@@ -124,12 +125,12 @@ impl Translated for Translator {
 impl Translator {
     /// Runs the body of one word without a plan; `false`: not in native code yet.
     fn run_one(&self, state: &mut State, x: &mut Exec<'_>, w: &Decoded) -> Result<bool, Refusal> {
-        match translate::lowering(w.info.byte).ok_or(Refusal::Opcode(w.info.byte))? {
-            Lowering::Inline(lowering) => self.run_inline(state, x, w, lowering),
+        match translate::lowering(x, w)? {
+            Lowering::Inline(lowering) => self.run_inline(state, x, w, &lowering),
             Lowering::Kernel(kernel) => {
                 let bound = (kernel.bind)(x, w)?;
-                bound(x);
-                Ok(true)
+                let ran = run_kernel(x, w, &bound, self.engine.shared.cache.defect());
+                ran.then_some(true).ok_or(Refusal::Checks)
             }
         }
     }
@@ -178,4 +179,13 @@ impl State {
             self.streams.iter_mut().for_each(StreamPlans::forget);
         }
     }
+}
+
+/// Runs a word in its kernel; `false`: it has done nothing. See [`Engine::with_defect`] for `defect`.
+pub(super) fn run_kernel(x: &mut Exec<'_>, w: &Decoded, bound: &Bound, defect: Option<u8>) -> bool {
+    let ran = bound(x);
+    if ran && defect == Some(w.info.byte) {
+        defect::spoil(x, w);
+    }
+    ran
 }
