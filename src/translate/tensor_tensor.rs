@@ -34,6 +34,7 @@ fn kernel(_: &Exec<'_>, w: &Decoded) -> Option<Kernel> {
     (!inline).then_some(Kernel {
         bind: |x, w| {
             let operation = interp::resolve(x, w)?;
+            operation.check()?;
             if operation.sources.iter().any(|source| source.count != operation.dst.count) {
                 return Err(Refusal::Dimensions);
             }

@@ -4,14 +4,21 @@
 pub mod activation;
 pub mod control;
 pub mod copy;
+pub mod dequantize;
 pub mod dma;
 mod exec;
+pub mod extended;
 mod fault;
 pub mod fill;
+pub mod gather;
 pub mod lanes;
 pub mod pe;
+pub mod random;
 pub mod register_alu;
+pub mod search;
 pub mod select;
+pub mod shuffle;
+pub mod sort;
 pub mod tensor_reduce;
 pub mod tensor_scalar;
 pub mod tensor_tensor;
@@ -21,7 +28,7 @@ mod walk;
 
 pub use exec::{Access, Exec, LaneScalar};
 pub use fault::{Address, Fault, FaultKind};
-pub use translated::{At, Translated};
+pub use translated::{At, Ran, Stretch, Translated};
 pub use walk::{Cursor, MAX_ELEMENTS, Walk};
 
 use std::sync::Arc;

@@ -8,12 +8,7 @@ use crate::num::{self, Rhs};
 
 /// TENSOR_TENSOR_ARITH_OP (section 3.1): `dst[k] = cast(op(src0[k], src1[k]))`.
 pub fn arith(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
-    let operation = resolve(x, w)?;
-    match operation.integer_operator {
-        Some(op) => operation.integer(x, op),
-        None => operation.float(x),
-    }
-    Ok(Flow::Next)
+    resolve(x, w)?.execute(x)
 }
 
 /// The operands of [`arith`] after all checks of their addresses.
@@ -25,12 +20,6 @@ pub fn resolve(x: &Exec<'_>, w: &Decoded) -> Result<Operation, FaultKind> {
     let src1 = x.tensor("src1", &o.src1, dtypes[1], lanes, Access::Read)?;
     let dst = x.tensor("dst", &o.dst, dtypes[2], lanes, Access::Write)?;
     let integer_operator = integer_operator(o.op, dtypes, x.engine);
-    // An operator without meaning here must show before the first effect.
-    match integer_operator {
-        Some(op) => num::eval_int(op, 0, 1, compute_dtype(dtypes[0])).map(drop),
-        None => num::eval_f32(o.op, 0.0, 0.0).map(drop),
-    }
-    .map_err(unsupported)?;
     Ok(Operation { op: o.op, integer_operator, dtypes, sources: [src0, src1], dst, lanes: lanes.into() })
 }
 
@@ -67,6 +56,25 @@ pub struct Operation {
 }
 
 impl Operation {
+    /// Computes every element.
+    pub fn execute(&self, x: &mut Exec<'_>) -> Result<Flow, FaultKind> {
+        self.check()?;
+        match self.integer_operator {
+            Some(op) => self.integer(x, op),
+            None => self.float(x),
+        }
+        Ok(Flow::Next)
+    }
+
+    /// An operator without meaning here must show before the first effect.
+    pub fn check(&self) -> Result<(), FaultKind> {
+        match self.integer_operator {
+            Some(op) => num::eval_int(op, 0, 1, compute_dtype(self.dtypes[0])).map(drop),
+            None => num::eval_f32(self.op, 0.0, 0.0).map(drop),
+        }
+        .map_err(unsupported)
+    }
+
     fn float(&self, x: &mut Exec<'_>) {
         let fp8 = x.core().spec.fp8;
         let [from0, from1, to] = self.dtypes;

@@ -208,6 +208,11 @@ impl Walk {
         }
     }
 
+    /// Moves past one element without touching it.
+    pub fn skip(&self, cursor: &mut Cursor) {
+        self.next_run(cursor, 1);
+    }
+
     /// Whether the elements of a lane lie one behind the other, ascending.
     pub fn is_contiguous(&self) -> bool {
         match self.dims[..self.rank] {
