@@ -592,7 +592,10 @@ fn the_reason_is_cleared_at_entry() {
     assert_eq!(stopped(&machine, E), (8, 8, BASE));
     start(&mut machine, E).unwrap();
     assert_eq!(stopped(&machine, E), (0, 0, BASE + 192));
-    // a pause leaves the reason of the run alone
+    // a pause leaves the reason of its own run alone, and that of the run before is gone
+    machine.csr_write(0, E, HALT_CTRL, 1).unwrap();
+    start(&mut machine, E).unwrap();
+    assert_eq!(seq(&mut machine, E).halt_reason, HaltReason::ExtBreak);
     seq(&mut machine, E).set_interrupt(0, true);
     start(&mut machine, E).unwrap();
     assert_eq!((seq(&mut machine, E).run_state(), seq(&mut machine, E).halt_reason), (2, HaltReason::Halt));
