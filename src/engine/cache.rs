@@ -59,6 +59,11 @@ impl CodeCache {
         CodeCache { limit, defect, inner: Mutex::default() }
     }
 
+    /// The opcode whose code is wrong.
+    pub(super) fn defect(&self) -> Option<u8> {
+        self.defect
+    }
+
     pub(super) fn counters(&self) -> CacheCounters {
         self.lock().counters
     }

@@ -3,6 +3,7 @@
 mod cache;
 mod deadlock;
 mod debug;
+mod defect;
 mod random;
 mod report;
 mod run;
@@ -70,7 +71,7 @@ impl Engine {
     }
 
     /// An engine whose code for one opcode is wrong: the lowest bit of each result that a vector store writes is
-    /// flipped. Proves that tests can find such a thing.
+    /// flipped; of a kernel, the lowest bit of the first element. Proves that tests can find such a thing.
     #[doc(hidden)]
     pub fn with_defect(opcode: u8) -> Engine {
         Engine { shared: Arc::new(Shared { cache: CodeCache::new(CODE_BYTES, Some(opcode)) }) }

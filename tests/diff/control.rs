@@ -152,7 +152,7 @@ impl<R: RngCore> Maker<'_, R> {
     }
 
     fn notify(&mut self) {
-        let operands = CTRL_NO_A6 { hint: self.rng.random(), kind: 1, ..CTRL_NO_A6::read(&self.case.word) };
+        let operands = CTRL_NO_A6 { hint: self.rng.random(), kind: 1 };
         operands.write(&mut self.case.word);
     }
 

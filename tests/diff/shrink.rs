@@ -1,6 +1,7 @@
 //! From a failing sequence of words to the least that still fails.
 
 use seqjit::runtime::isa::field::{Addr4, Field, Kind, WaitMode};
+use seqjit::runtime::isa::layouts::FieldDef;
 use seqjit::runtime::isa::text::{Line, Names};
 use seqjit::runtime::isa::{AluOp, Dtype, Word, decode};
 
@@ -79,7 +80,7 @@ fn candidates(of: &Case) -> Vec<Case> {
     // Patterns hang together, by the count of their elements.
     for total in [1, 2, 3, 4, 5, 8, 16] {
         let mut word = of.word;
-        def.fields.iter().for_each(|f| flatten(&mut word, f.offset, f.kind, total));
+        def.fields.iter().for_each(|f| flatten(&mut word, f, total));
         if word == of.word {
             break;
         }
@@ -117,13 +118,18 @@ fn simple_values(kind: Kind) -> Vec<Vec<u8>> {
 }
 
 /// Makes a pattern one run of `total` elements.
-fn flatten(word: &mut Word, offset: usize, kind: Kind, total: u16) {
-    let Kind::Tensor(dims) = kind else { return };
-    let bytes = &mut word.0[offset..];
-    for d in 0..dims {
-        let (step, count) = if d == 0 { (1, total) } else { (total, 1) };
-        bytes[4 + 2 * d..6 + 2 * d].copy_from_slice(&step.to_le_bytes());
-        bytes[4 + 2 * (dims + d)..6 + 2 * (dims + d)].copy_from_slice(&count.to_le_bytes());
+fn flatten(word: &mut Word, field: &FieldDef, total: u16) {
+    let bytes = &mut word.0[field.offset..field.offset + field.size];
+    match field.kind {
+        Kind::Tensor(dims) => {
+            for d in 0..dims {
+                let (step, count) = if d == 0 { (1, total) } else { (total, 1) };
+                bytes[4 + 2 * d..6 + 2 * d].copy_from_slice(&step.to_le_bytes());
+                bytes[4 + 2 * (dims + d)..6 + 2 * (dims + d)].copy_from_slice(&count.to_le_bytes());
+            }
+        }
+        _ if field.name == "dst_element_count" => bytes.copy_from_slice(&u32::from(total).to_le_bytes()),
+        _ => {}
     }
 }
 

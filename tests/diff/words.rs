@@ -9,8 +9,8 @@ use seqjit::runtime::isa::field::{
 };
 use seqjit::runtime::isa::layouts::{D4_MR, S3D3_TS, S3S3D3_TT, S4D4_TR};
 use seqjit::runtime::isa::{
-    AluOp, AluSet, Dtype, EngineId, Events, Execution, Generation, Layout, Lowering, OPCODES, OpcodeInfo,
-    PSUM_PITCH, Tensor, Word, decode, op, opcode_info,
+    AluOp, AluSet, Dtype, EngineId, Events, Execution, Generation, Layout, Lowering, OPCODES, PSUM_PITCH,
+    Tensor, Word, decode, op, opcode_info,
 };
 
 /// Bytes of each partition that words use.

@@ -24,7 +24,7 @@ pub(super) fn map_row(lane: impl Lane, xs: &[f32], out: &mut [f32]) {
         Level::Avx2 => unsafe { map_avx2(lane, xs, out) },
         // SAFETY: as above.
         #[cfg(target_arch = "x86_64")]
-        Level::Avx512 => unsafe { map_avx512(lane, xs, out) },
+        Level::Avx512 | Level::Amx => unsafe { map_avx512(lane, xs, out) },
         _ => map(lane, xs, out),
     }
 }

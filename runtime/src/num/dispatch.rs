@@ -4,6 +4,8 @@
 //! a wider level only lets the compiler use wider registers.
 
 use std::cell::Cell;
+use std::fmt;
+use std::str::FromStr;
 
 /// A set of vector instructions that row functions may use.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -14,11 +16,23 @@ pub enum Level {
     Avx2,
     /// AVX-512 F, BW, DQ and VL.
     Avx512,
+    /// AVX-512 and AMX tiles of bfloat16. Row functions know no difference to [`Level::Avx512`].
+    Amx,
 }
 
 impl Level {
     /// Every level, lowest first.
-    pub const ALL: [Level; 3] = [Level::Baseline, Level::Avx2, Level::Avx512];
+    pub const ALL: [Level; 4] = [Level::Baseline, Level::Avx2, Level::Avx512, Level::Amx];
+
+    /// The name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Level::Baseline => "baseline",
+            Level::Avx2 => "avx2",
+            Level::Avx512 => "avx512",
+            Level::Amx => "amx",
+        }
+    }
 
     /// The highest level of this host.
     pub fn host() -> Level {
@@ -30,7 +44,7 @@ impl Level {
                 && is_x86_feature_detected!("avx512dq")
                 && is_x86_feature_detected!("avx512vl");
             if avx2 && avx512 {
-                return Level::Avx512;
+                return if amx() { Level::Amx } else { Level::Avx512 };
             }
             if avx2 {
                 return Level::Avx2;
@@ -48,6 +62,38 @@ impl Level {
             host
         })
     }
+}
+
+impl fmt::Display for Level {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Level {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Level, &'static str> {
+        let named = Level::ALL.into_iter().find(|level| level.name() == text);
+        named.ok_or("expected `baseline`, `avx2`, `avx512` or `amx`")
+    }
+}
+
+/// Whether the CPU has AMX tiles of bfloat16 and the operating system saves their state.
+#[cfg(target_arch = "x86_64")]
+fn amx() -> bool {
+    use std::arch::x86_64::{__cpuid, __cpuid_count, _xgetbv};
+
+    /// XCR0: tile configuration and tile data.
+    const TILE_STATE: u64 = 3 << 17;
+    /// Leaf 7: AMX-BF16 and AMX-TILE.
+    const TILES: u32 = 1 << 22 | 1 << 24;
+    if !is_x86_feature_detected!("xsave") || __cpuid(0).eax < 7 {
+        return false;
+    }
+    // SAFETY: the CPU has XSAVE and the system uses it, which is what the macro tests.
+    let enabled = unsafe { _xgetbv(0) };
+    enabled & TILE_STATE == TILE_STATE && __cpuid_count(7, 0).edx & TILES == TILES
 }
 
 thread_local! {
@@ -91,7 +137,9 @@ macro_rules! multiversion {
             match $crate::num::dispatch::Level::current() {
                 // SAFETY: the current level never exceeds what the host was found to have.
                 #[cfg(target_arch = "x86_64")]
-                $crate::num::dispatch::Level::Avx512 => unsafe { avx512($($arg),*) },
+                $crate::num::dispatch::Level::Avx512 | $crate::num::dispatch::Level::Amx => unsafe {
+                    avx512($($arg),*)
+                },
                 // SAFETY: as above.
                 #[cfg(target_arch = "x86_64")]
                 $crate::num::dispatch::Level::Avx2 => unsafe { avx2($($arg),*) },
