@@ -7,6 +7,7 @@ pub(crate) mod act_table;
 pub(crate) mod fp16;
 pub mod reduce;
 pub mod rows;
+mod rows_direct;
 pub mod rows_select;
 #[cfg(target_arch = "x86_64")]
 mod transpose4;
