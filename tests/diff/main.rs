@@ -32,6 +32,7 @@ fn machine(generation: Generation) -> Machine {
         physical: 0,
         dve_programs: None,
         fp8: Fp8::default(),
+        replica_groups: Vec::new(),
         table_sets: Vec::new(),
     };
     let image = Image { generation, cores: vec![Arc::new(core)], buffers: Vec::new() };

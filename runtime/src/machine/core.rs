@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::dma::{Queue, QueueSpec};
 use super::engine::Engine;
 use super::hidden::{CONVERTER_SEED, DveRandom, LaneMask, PoolState, SearchState};
+use super::meeting::Meetings;
 use super::memory::Partitions;
 use super::notify::Notification;
 use super::sync::SyncUnit;
@@ -47,6 +48,8 @@ pub struct CoreSpec {
     pub dve_programs: Option<[bool; 256]>,
     /// FP8_EXP4 flavour (decision 03-E10).
     pub fp8: crate::num::Fp8,
+    /// Groups of ranks, which are core numbers, that collectives name (chapter 07 section 9.2).
+    pub replica_groups: Vec<Vec<u32>>,
     /// Activation table sets, in the order that ACTIVATION_TABLE_LOAD counts.
     pub table_sets: Vec<Arc<crate::act::TableSet>>,
 }
@@ -186,6 +189,8 @@ pub struct Core {
     pub dve: DveState,
     /// POOL.
     pub pool: PoolState,
+    /// Where engines and cores wait for each other.
+    pub meetings: Meetings,
     /// Ordered log of notification records.
     pub notifications: Vec<Notification>,
     generation: Generation,
@@ -207,6 +212,7 @@ impl Core {
             act: ActState::default(),
             dve: DveState::default(),
             pool: PoolState::default(),
+            meetings: Meetings::default(),
             notifications: Vec::new(),
             spec,
         }
@@ -223,6 +229,7 @@ impl Core {
         self.act = ActState::default();
         self.dve = DveState::default();
         self.pool = PoolState::default();
+        self.meetings = Meetings::default();
         self.notifications.clear();
     }
 

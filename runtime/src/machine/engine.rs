@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::core::Stream;
+use super::meeting::Call;
 use super::sync::Wait;
 use crate::interp::Instruction;
 use crate::isa::{EngineId, Generation};
@@ -41,6 +42,10 @@ pub struct Engine {
     pub code: Arc<[Instruction]>,
     /// Words whose updates are published (design section 3 rule 4).
     pub retired: u64,
+    /// Calls that have not returned, outermost first.
+    pub calls: Vec<Call>,
+    /// The next word has come to a meeting; the number that the word gave itself there.
+    pub ticket: Option<u64>,
     /// The wait on which the last attempt to run the next word stopped.
     pub blocked_on: Option<Wait>,
 }
@@ -67,6 +72,8 @@ impl Engine {
             legal,
             code: stream.words.clone(),
             retired: 0,
+            calls: Vec::new(),
+            ticket: None,
             blocked_on: None,
         }
     }
