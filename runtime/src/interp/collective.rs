@@ -60,13 +60,11 @@ pub fn trigger(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
     let o = *x.operands::<PSEUDO_TRIGGER_COLLECTIVE>(w)?;
     let ranks = ranks(x, o.group_id)?;
     let place = |field, id, offset: u64, elements: u64| {
-        let start = offset.checked_mul(o.dtype.bytes() as u64);
-        let bytes = elements.checked_mul(o.dtype.bytes() as u64);
-        start
-            .zip(bytes)
-            .ok_or(())
-            .or_else(|()| Err(FaultKind::illegal(field, "too many elements", "less than 2^60")))
-            .and_then(|(start, bytes)| locate(x, field, id, start, bytes))
+        let bytes = |n: u64| n.checked_mul(o.dtype.bytes() as u64);
+        match (bytes(offset), bytes(elements)) {
+            (Some(start), Some(length)) => locate(x, field, id, start, length),
+            _ => Err(FaultKind::illegal(field, "too many elements", "elements that fit an address")),
+        }
     };
     let (inputs, outputs) = elements(&o, ranks.len());
     let joined = Joined {

@@ -186,7 +186,7 @@ fn gathered_rows_become_columns() {
     let halves: Vec<u16> = out(&machine).iter().flat_map(|w| [*w as u16, (w >> 16) as u16]).collect();
     let source = |row: usize, q: usize| {
         let word = 0x100 + (row + 128 * (q / 2)) as u32;
-        if q % 2 == 0 { word as u16 } else { (word >> 16) as u16 }
+        if q.is_multiple_of(2) { word as u16 } else { (word >> 16) as u16 }
     };
     for q in 0..4 {
         for k in 0..16 {
