@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use crate::block::ShapeKey;
+use crate::block::CodeKey;
 use crate::translate::{Code, CodeMemory, CompileError, Isa, Refusal};
 
 /// Code of a shape, or why it has none.
@@ -49,7 +49,7 @@ struct Inner {
     isa: Option<Isa>,
     memory: Option<Arc<CodeMemory>>,
     generations: u64,
-    shapes: HashMap<ShapeKey, Translation>,
+    shapes: HashMap<CodeKey, Translation>,
     counters: CacheCounters,
 }
 
@@ -69,19 +69,19 @@ impl CodeCache {
     }
 
     /// All code that the current generation holds.
-    pub(super) fn listing(&self) -> Vec<(ShapeKey, Code)> {
+    pub(super) fn listing(&self) -> Vec<(CodeKey, Code)> {
         let inner = self.lock();
         inner.shapes.iter().filter_map(|(key, code)| Some((key.clone(), code.clone().ok()?))).collect()
     }
 
     /// The code of a shape, or why it has none, if it has been compiled.
-    pub(super) fn find(&self, key: &ShapeKey) -> Option<Translation> {
+    pub(super) fn find(&self, key: &CodeKey) -> Option<Translation> {
         self.lock().shapes.get(key).cloned()
     }
 
     /// Compiles shapes in one batch, so that one change of page protections serves all of them. Those that have been compiled in the
     /// meantime are only looked up. The results are in the order of `keys`; with them, what it took.
-    pub(super) fn compile(&self, keys: &[ShapeKey]) -> (Vec<Translation>, CacheCounters) {
+    pub(super) fn compile(&self, keys: &[CodeKey]) -> (Vec<Translation>, CacheCounters) {
         let mut inner = self.lock();
         let before = inner.counters;
         let started = Instant::now();
@@ -114,7 +114,7 @@ impl CodeCache {
 }
 
 impl Inner {
-    fn compile(&mut self, batch: &[ShapeKey], limit: usize, defect: Option<u8>) {
+    fn compile(&mut self, batch: &[CodeKey], limit: usize, defect: Option<u8>) {
         if !self.compile_into_memory(batch, limit, defect) {
             // Full: once more in a new generation, the first shape alone, which is the one that is wanted.
             self.memory = None;
@@ -127,7 +127,7 @@ impl Inner {
     }
 
     /// `false`: the memory is full.
-    fn compile_into_memory(&mut self, batch: &[ShapeKey], limit: usize, defect: Option<u8>) -> bool {
+    fn compile_into_memory(&mut self, batch: &[CodeKey], limit: usize, defect: Option<u8>) -> bool {
         let memory = match self.memory(limit) {
             Ok(memory) => memory,
             Err(error) => {

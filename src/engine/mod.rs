@@ -8,6 +8,7 @@ mod defect;
 mod native;
 mod plan;
 mod random;
+mod registers;
 mod report;
 mod run;
 mod runner;
@@ -36,18 +37,18 @@ pub(crate) use stops::Stops;
 pub use tier::Tier;
 pub use translated::Translator;
 
-use crate::block::ShapeKey;
+use crate::block::CodeKey;
 use cache::CodeCache;
 
 /// Bytes of native code in one generation of the code cache, if nothing else is asked for.
 const CODE_BYTES: usize = 16 << 20;
 
-/// Native code of a shape.
+/// A piece of native code.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct NativeCode {
-    /// The shape.
-    pub shape: ShapeKey,
+    /// What it is for.
+    pub shape: CodeKey,
     /// Generation of code memory, counted from 1.
     pub generation: u64,
     /// Instructions and constants, before relocation.
@@ -88,7 +89,7 @@ impl Engine {
         self.shared.cache.counters()
     }
 
-    /// The shapes that have code now, in no order.
+    /// What has code now, in no order.
     pub fn native_code(&self) -> Vec<NativeCode> {
         let listing = self.shared.cache.listing().into_iter();
         let native = listing.map(|(shape, code)| {

@@ -127,6 +127,8 @@ impl Translator {
     fn run_one(&self, state: &mut State, x: &mut Exec<'_>, w: &Decoded) -> Result<bool, Refusal> {
         match translate::lowering(x, w)? {
             Lowering::Inline(lowering) => self.run_inline(state, x, w, &lowering),
+            // One word at a time is not worth code: its function in the interpreter does what code would.
+            Lowering::Control(_) => Ok(false),
             Lowering::Kernel(kernel) => {
                 let bound = (kernel.bind)(x, w)?;
                 let ran = run_kernel(x, w, &bound, self.engine.shared.cache.defect());
