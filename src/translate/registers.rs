@@ -169,7 +169,9 @@ impl Registers<'_> {
                 let end = (index + 1..ops.len()).find(|i| starts(*i)).unwrap_or(ops.len());
                 let retired = ops[index..end].iter().filter(|op| !matches!(op, RegisterOp::Nothing(false)));
                 charged = ((end - index) as i64, retired.count() as i64);
-                self.charge(index, charged, is_target(index));
+                // A word that does not count runs only while there is budget, too.
+                let idle = matches!(ops[end - 1], RegisterOp::Nothing(false));
+                self.charge(index, charged, idle, is_target(index));
             }
             self.defect = defect == Some(key.words[index].opcode());
             let at = At { index, charged };
@@ -192,9 +194,10 @@ impl Registers<'_> {
     }
 
     /// The start of a block: leaves if the budget does not cover it, else takes its words from the budget.
-    fn charge(&mut self, index: usize, (words, retired): (i64, i64), is_target: bool) {
+    fn charge(&mut self, index: usize, (words, retired): (i64, i64), idle: bool, is_target: bool) {
         let left = self.b.use_var(self.state.left);
-        let enough = self.b.ins().icmp_imm_u(IntCC::UnsignedGreaterThanOrEqual, left, retired);
+        let needed = retired + i64::from(idle);
+        let enough = self.b.ins().icmp_imm_u(IntCC::UnsignedGreaterThanOrEqual, left, needed);
         let (body, short) = (self.b.create_block(), self.b.create_block());
         self.b.ins().brif(enough, body, &[], short, &[]);
         self.b.switch_to_block(short);
