@@ -45,16 +45,6 @@ pub const fn branch_label() -> Control {
     Control::Nothing(Flow::Skip)
 }
 
-/// INSTRUCTION_FLUSH.
-pub const fn flush() -> Control {
-    Control::Sequencer
-}
-
-/// HALT.
-pub const fn halt() -> Control {
-    Control::Sequencer
-}
-
 /// MOVE.
 pub const fn mov() -> Control {
     Control::Registers

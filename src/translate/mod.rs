@@ -140,6 +140,9 @@ macro_rules! lowering_table {
     (@entry $table:ident $byte:literal inline control $function:ident) => {
         $table[$byte] = Some(Lowering::Control(control::$function()));
     };
+    (@entry $table:ident $byte:literal sequencer $module:ident $function:ident) => {
+        $table[$byte] = Some(Lowering::Control(Control::Sequencer));
+    };
     (@entry $table:ident $byte:literal inline register_alu $function:ident) => {
         $table[$byte] = Some(Lowering::Control(register_alu::$function()));
     };

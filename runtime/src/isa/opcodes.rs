@@ -77,8 +77,10 @@ pub enum Lowering {
     Inline,
     /// Native code calls a SIMD kernel, because arithmetic dominates.
     Kernel,
-    /// Native code calls the interpreter's function.
+    /// The interpreter's function runs it in every tier: it starts transfers.
     Call,
+    /// The sequencer does what it wants, in every tier: it stops the engine, or makes it read its words again.
+    Sequencer,
     /// The interpreter runs it.
     NotYet,
 }
@@ -90,6 +92,7 @@ impl Lowering {
             Lowering::Inline => "inline",
             Lowering::Kernel => "kernel",
             Lowering::Call => "call",
+            Lowering::Sequencer => "sequencer",
             Lowering::NotYet => "not yet",
         }
     }
@@ -152,7 +155,7 @@ macro_rules! for_each_opcode {
     0x4A REG_LOAD                                  [d d d d] [POOL        ] State               [UNKNOWN] refuse "dormant, semantics not recovered";
     0x4B REG_STORE                                 [d d d d] [POOL        ] State               [D4_MR] refuse "dormant, semantics not recovered";
     0x4C REG_SHUFFLE                               [d d d d] [POOL        ] State               [CTRL_RS] refuse "dormant, semantics not recovered";
-    0x4D RNG                                       [Y Y Y Y] [POOL DVE    ] Fill                [D4_MR] later;
+    0x4D RNG                                       [Y Y Y Y] [POOL DVE    ] Fill                [D4_MR] run random::rng;
     0x4E TENSOR_CUMULATIVE_ARITH_OP                [Y Y Y Y] [DVE         ] Scan                [S4D4_TR] later;
     0x4F TENSOR_SCALAR_PTR_MULTI_ARITH             [d d d d] [DVE         ] TensorScalar        [S4D4_TSM] later;
     0x51 TENSOR_TENSOR_BITVEC_OP                   [Y Y Y Y] [POOL DVE    ] TensorTensor        [S3S3D3_TT] later;
@@ -169,30 +172,30 @@ macro_rules! for_each_opcode {
     0x64 BATCH_NORM_PARAM_LOAD                     [d d d d] [DVE         ] BatchNorm           [S2_BN] later;
     0x65 BATCH_NORM_BACK_PROP                      [Y Y Y Y] [DVE         ] BatchNorm           [S3S3D3_TT] later;
     0x66 LOAD_PARAMETER_RAM                        [Y Y Y Y] [DVE         ] BatchNorm           [CTRL_IM] later;
-    0x67 POOL_BUFFER_LOAD                          [Y Y Y Y] [POOL        ] Gather              [S4_PB] later;
-    0x68 GATHER                                    [Y Y Y Y] [POOL        ] Gather              [S4D4_GT] later;
-    0x69 LOAD_MASK_SELECT                          [Y Y Y Y] [DVE         ] Shuffle             [CTRL_IM] later;
-    0x6A STREAM_SHUFFLE                            [Y Y Y Y] [DVE         ] Shuffle             [S4D4_TR] later;
-    0x6B STREAM_TRANSPOSE                          [Y Y Y Y] [DVE         ] Shuffle             [S4D4_TR] later;
-    0x6C MAX8                                      [Y Y Y Y] [DVE         ] Search              [S4D2_BN] later;
-    0x6D MATCH_VALUE_LOAD                          [Y Y Y Y] [DVE         ] Search              [S2_BN] later;
-    0x6E FIND_INDEX8                               [Y Y Y Y] [DVE         ] Search              [S4D2_BN] later;
-    0x6F MATCH_REPLACE8                            [Y Y Y Y] [DVE         ] Search              [S4D4_MR] later;
+    0x67 POOL_BUFFER_LOAD                          [Y Y Y Y] [POOL        ] Gather              [S4_PB] run gather::pool_buffer_load;
+    0x68 GATHER                                    [Y Y Y Y] [POOL        ] Gather              [S4D4_GT] run gather::gather;
+    0x69 LOAD_MASK_SELECT                          [Y Y Y Y] [DVE         ] Shuffle             [CTRL_IM] run shuffle::load_mask;
+    0x6A STREAM_SHUFFLE                            [Y Y Y Y] [DVE         ] Shuffle             [S4D4_TR] run shuffle::stream_shuffle;
+    0x6B STREAM_TRANSPOSE                          [Y Y Y Y] [DVE         ] Shuffle             [S4D4_TR] run shuffle::stream_transpose;
+    0x6C MAX8                                      [Y Y Y Y] [DVE         ] Search              [S4D2_BN] run search::max8;
+    0x6D MATCH_VALUE_LOAD                          [Y Y Y Y] [DVE         ] Search              [S2_BN] run search::match_value_load;
+    0x6E FIND_INDEX8                               [Y Y Y Y] [DVE         ] Search              [S4D2_BN] run search::find_index8;
+    0x6F MATCH_REPLACE8                            [Y Y Y Y] [DVE         ] Search              [S4D4_MR] run search::match_replace8;
     0x70 TENSOR_SCALAR_IMM_LD_ARITH                [d d d d] [DVE         ] TensorScalar        [S2_BN] later;
     0x71 TENSOR_SCALAR_IMM_LD_BITVEC               [d d d d] [DVE         ] TensorScalar        [S2_BN] later;
     0x72 COPY_PREDICATED                           [Y Y Y Y] [DVE         ] Select              [S3S3D3_TT] later;
     0x73 ROI_ALIGN                                 [d d d d] [POOL        ] Pool                [S2S2D3_ROI] refuse "dormant, payload layout not recovered";
     0x74 TENSOR_SCALAR_ADDR                        [Y Y Y Y] [POOL        ] TensorScalar        [S2D2_ADDR] later;
     0x76 RAND                                      [d d d d] [DVE         ] Random              [D4_RAND] refuse "dormant, semantics not recovered";
-    0x77 RAND_GET_STATE                            [Y Y Y Y] [POOL DVE ACT] Random              [D4_RAND] later;
-    0x78 RAND_SET_STATE                            [Y Y Y Y] [POOL DVE ACT] Random              [S1_RAND] later;
+    0x77 RAND_GET_STATE                            [Y Y Y Y] [POOL DVE ACT] Random              [D4_RAND] run random::get_state;
+    0x78 RAND_SET_STATE                            [Y Y Y Y] [POOL DVE ACT] Random              [S1_RAND] run random::set_state;
     0x79 EMBEDDING_UPDATE                          [Y Y Y Y] [POOL        ] Gather              [UNKNOWN] refuse "payload layout not recovered";
-    0x7A LOAD_POOL_ARGUMENT                        [Y Y Y Y] [POOL        ] Gather              [CTRL_IM] later;
-    0x7B TENSOR_DEQUANTIZE                         [Y Y Y Y] [POOL        ] Quantize            [S3D3_TENS_DEQUANT] later;
+    0x7A LOAD_POOL_ARGUMENT                        [Y Y Y Y] [POOL        ] Gather              [CTRL_IM] run gather::pool_argument;
+    0x7B TENSOR_DEQUANTIZE                         [Y Y Y Y] [POOL        ] Quantize            [S3D3_TENS_DEQUANT] run dequantize::dequantize;
     0x7C CROSS_LANE_REDUCE_ARITH                   [Y Y Y Y] [POOL        ] TensorReduce        [S4D4_CR] later;
     0x7D CROSS_LANE_REDUCE_BITVEC                  [Y Y Y Y] [POOL        ] TensorReduce        [S4D4_CR] later;
     0x7E IOTA                                      [Y Y Y Y] [POOL        ] Fill                [D4_IOTA] later;
-    0x7F DROPOUT                                   [Y Y Y Y] [DVE         ] Random              [S3D3_DROPOUT] later;
+    0x7F DROPOUT                                   [Y Y Y Y] [DVE         ] Random              [S3D3_DROPOUT] run random::dropout;
     0x81 JPEG_DECODE                               [- d d d] [POOL        ] Custom              [S2D2_JPEG] refuse "payload layout not recovered";
     0x82 TRANSPOSE_BATCH_NORM_STATS2               [Y Y Y Y] [DVE         ] BatchNorm           [S4D2_BN] later;
     0x83 TRANSPOSE_TENSOR_REDUCE_ARITH_OP          [Y Y Y Y] [DVE         ] TensorReduce        [S4D4_TR] later;
@@ -211,7 +214,7 @@ macro_rules! for_each_opcode {
     0x93 TRANSPOSE_TENSOR_SCALAR_ARITH_OP          [Y Y Y Y] [DVE         ] TensorScalar        [S3D3_TS] later;
     0x94 BATCH_NORM_GRAD_ACCUMULATE2               [Y Y Y Y] [DVE         ] BatchNorm           [S3S3D1_BN2] later;
     0x95 MODIFY_POOL_CONFIG                        [Y Y Y Y] [POOL        ] Custom              [MODIFY_POOL_CONFIG] run control::nop => inline;
-    0x96 SORT                                      [Y Y Y Y] [POOL        ] Sort                [S1D2_SORT] later;
+    0x96 SORT                                      [Y Y Y Y] [POOL        ] Sort                [S1D2_SORT] run sort::sort;
     0x98 TENSOR_SCALAR_SELECT                      [Y Y Y Y] [DVE         ] Select              [S3D3_TS_SELECT] later;
     0x99 CAST_PREDICATED                           [Y Y Y Y] [DVE         ] Select              [S3S3D3_TT] later;
     0x9A TENSOR_SCALAR_CACHE_REDUCE                [Y Y Y Y] [DVE         ] TensorScalar        [S3D3_TS] later;
@@ -221,9 +224,9 @@ macro_rules! for_each_opcode {
     0x9E SCALAR_TENSOR_TENSOR_BITVEC               [Y Y Y Y] [DVE         ] ScalarTensorTensor  [S2S2D2_STT] later;
     0x9F ENGINE_NOP                                [Y Y Y Y] [ANY         ] Control             [CTRL_IM] run control::engine_nop => inline;
     0xA0 EVENT_SEMAPHORE                           [Y Y Y Y] [ANY         ] Control             [CTRL_ES] run control::nop => inline;
-    0xA1 HALT                                      [Y Y Y Y] [ANY         ] Control             [CTRL_NO_A1] run control::halt => inline;
+    0xA1 HALT                                      [Y Y Y Y] [ANY         ] Control             [CTRL_NO_A1] run control::halt => sequencer;
     0xA2 DRAIN                                     [Y Y Y Y] [ANY         ] Control             [CTRL_NO_A2] run control::drain => inline;
-    0xA3 INSTRUCTION_FLUSH                         [Y Y Y Y] [ANY         ] Control             [CTRL_NO_A3] run control::flush => inline;
+    0xA3 INSTRUCTION_FLUSH                         [Y Y Y Y] [ANY         ] Control             [CTRL_NO_A3] run control::flush => sequencer;
     0xA4 NOP                                       [Y Y Y Y] [ANY         ] Control             [CTRL_NO_A4] run control::nop => inline;
     0xA5 WRITE                                     [Y Y Y Y] [ANY         ] Control             [CTRL_WR] run control::write => kernel;
     0xA6 NOTIFY                                    [Y Y Y Y] [ANY         ] Control             [CTRL_NO_A6] run control::notify => kernel;
@@ -245,7 +248,7 @@ macro_rules! for_each_opcode {
     0xBB DMA_INDIRECT                              [Y Y Y Y] [ANY         ] Dma                 [DMA_INDIRECT1D] later;
     0xBC RANGE_SELECT                              [- Y Y Y] [DVE         ] Select              [S2D2_RS] later;
     0xBD DMA_TRANSPOSE                             [- Y Y Y] [ANY         ] Dma                 [DMA_DIRECT2D_XPOSE] later;
-    0xBE GET_SEQUENCE_BOUNDS                       [- Y Y Y] [POOL        ] Sort                [S3D3_SEQ_BOUNDS] later;
+    0xBE GET_SEQUENCE_BOUNDS                       [- Y Y Y] [POOL        ] Sort                [S3D3_SEQ_BOUNDS] run sort::sequence_bounds;
     0xBF SB2SB_COLLECTIVE                          [- Y Y Y] [POOL        ] Collective          [S3D3_COLLECTIVE] later;
     0xC1 PSEUDO_DMATRIGGER as PSEUDO_DMA_TRIGGER   [Y Y Y Y] [ANY         ] Dma                 [PSEUDO_DMA_TRIGGER] run dma::trigger => call;
     0xC2 PSEUDO_DMAREARM                           [Y Y Y Y] [ANY         ] Dma                 [UNKNOWN] refuse "payload layout not recovered";
@@ -262,7 +265,7 @@ macro_rules! for_each_opcode {
     0xCD PSEUDO_TENSOR_STORE                       [Y Y Y Y] [ANY         ] Pseudo              [PSEUDO_MEM_2D] run control::pseudo_tensor_store => kernel;
     0xCE PSEUDO_TENSOR_LOAD                        [Y Y Y Y] [ANY         ] Pseudo              [PSEUDO_MEM_2D] run control::pseudo_tensor_load => kernel;
     0xCF PSEUDO_DMASWAP_QUEUE_SET                  [Y Y Y Y] [ANY         ] Dma                 [UNKNOWN] refuse "payload layout not recovered";
-    0xD0 PSEUDO_SET_RNG_SEED                       [Y Y Y Y] [ANY         ] Random              [PSEUDO_SET_RNG_SEED] later;
+    0xD0 PSEUDO_SET_RNG_SEED                       [Y Y Y Y] [ANY         ] Random              [PSEUDO_SET_RNG_SEED] run random::set_seed;
     0xD1 PSEUDO_FUNCTION_BEGIN                     [Y Y Y Y] [ANY         ] Pseudo              [PSEUDO_FUNCTION_BEGIN] later;
     0xD2 PSEUDO_FUNCTION_RETURN                    [Y Y Y Y] [ANY         ] Pseudo              [UNKNOWN] later;
     0xD3 PSEUDO_FUNCTION_CALL                      [Y Y Y Y] [ANY         ] Pseudo              [PSEUDO_FUNCTION_CALL] later;
@@ -280,18 +283,18 @@ macro_rules! for_each_opcode {
     0xDF PSEUDO_INST                               [Y Y Y Y] [ANY         ] Pseudo              [PSEUDO_INST] later;
     0xE0 SPARSITY_COMPRESS                         [- - Y Y] [DVE         ] Quantize            [S3D3_SC] later;
     0xE1 SPARSITY_COMPRESS_TAG                     [- - Y Y] [DVE         ] Quantize            [S2D2D2_SC] later;
-    0xE2 RAND2                                     [- - Y Y] [DVE         ] Random              [D3_RAND] later;
+    0xE2 RAND2                                     [- - Y Y] [DVE         ] Random              [D3_RAND] run random::rand2;
     0xE3 QUANTIZE_MX                               [- - Y Y] [DVE         ] Quantize            [S3DMX1_QUANT] refuse "field offsets not recovered";
     0xE4 CONV_LUT_LOAD                             [- Y Y Y] [PE POOL     ] Pe                  [S2_CONVLUT] later;
     0xE5 TENSOR_TENSOR_SCAN_ARITH                  [Y Y Y Y] [DVE         ] Scan                [S2S2D2_STT] later;
     0xE6 TENSOR_SCALAR_CACHE_CUMULATIVE            [Y Y Y Y] [DVE         ] TensorScalar        [S3D3_TS] later;
-    0xE7 INDIRECT_COPY                             [Y Y Y Y] [POOL        ] Gather              [S4D4_IC] later;
+    0xE7 INDIRECT_COPY                             [Y Y Y Y] [POOL        ] Gather              [S4D4_IC] run gather::indirect_copy;
     0xE8 COPY_PREDICATED_SCALAR                    [Y Y Y Y] [DVE         ] Select              [S3D3_CP_PRED_SCALAR] later;
-    0xE9 DVE_READ_INDICES                          [- Y Y Y] [DVE         ] Search              [D4_MR] later;
+    0xE9 DVE_READ_INDICES                          [- Y Y Y] [DVE         ] Search              [D4_MR] run search::read_indices;
     0xEA SELECT_REDUCE                             [Y Y Y Y] [DVE         ] Select              [S2S2D2_STT] later;
-    0xF0 EXTENDED_INST                             [Y Y Y Y] [POOL        ] Custom              [EXTENDED] later;
+    0xF0 EXTENDED_INST                             [Y Y Y Y] [POOL        ] Custom              [EXTENDED] run extended::run;
     0xF1 DMA_GATHER_TRANSPOSE                      [- Y Y Y] [ANY         ] Dma                 [DMA_GATHER_XPOSE] later;
-    0xF2 NONZERO_WITH_COUNT                        [- Y Y Y] [POOL        ] Sort                [S3D3_NONZERO_WITH_COUNT] later;
+    0xF2 NONZERO_WITH_COUNT                        [- Y Y Y] [POOL        ] Sort                [S3D3_NONZERO_WITH_COUNT] run sort::nonzero;
     0xF3 TENSOR_TENSOR_INT_WIDE                    [- - - Y] [POOL        ] TensorTensor        [S2S2D2D2_TT] later;
     0xF4 TENSOR_SCALAR_INT_WIDE                    [- - - Y] [DVE         ] TensorScalar        [S2D2D2_TS_WIDE] later;
     0xFF INVALID                                   [Y Y Y Y] [            ] Invalid             [UNKNOWN] refuse "sentinel, never executed";
@@ -322,6 +325,7 @@ macro_rules! opcode_table {
     (@lowering inline) => { Lowering::Inline };
     (@lowering kernel) => { Lowering::Kernel };
     (@lowering call) => { Lowering::Call };
+    (@lowering sequencer) => { Lowering::Sequencer };
     ($($byte:literal $name:ident $(as $display:ident)? [$s:tt $c:tt $m:tt $v:tt] $engines:tt $family:ident
        $layouts:tt $kind:ident $($detail:literal)? $($module:ident :: $function:ident)? $(=> $lowering:ident)?;)*) => {
         /// Opcode bytes by the manual's name.
