@@ -15,7 +15,7 @@ use super::runner::Runner;
 use super::shapes::{Native, Shapes, key_of};
 use super::tier::Tier;
 use crate::block;
-use crate::translate::{self, Bound, Inline, Lowering, MAX_SCALARS, Refusal};
+use crate::translate::{self, Bound, Control, Inline, Lowering, MAX_SCALARS, Refusal};
 
 /// Shapes that a translator remembers; with more it starts anew, so that a program that changes its own words
 /// for ever does not keep all code that it ever had.
@@ -80,6 +80,10 @@ impl Translated for Translator {
         if block::is_for_sequencer(w) {
             state.counters.calls += u64::from(block::starts_transfers(w));
             return None;
+        }
+        if let Some(Control::Nothing(flow)) = translate::control(w) {
+            state.counters.words += 1;
+            return Some(flow);
         }
         state.enter(x.machine.generation);
         match self.run_one(state, x, w) {
