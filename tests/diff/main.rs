@@ -6,6 +6,7 @@
 mod control;
 mod pair;
 mod pe;
+mod programs;
 mod shrink;
 #[path = "../common/state.rs"]
 mod state;
