@@ -2,8 +2,9 @@
 
 use std::str::FromStr;
 
-use seqjit::{Engine, InputError, Options, Program, Schedule, Session, Tensor, Tier};
+use seqjit::{InputError, Options, Program, Schedule, Session, Tensor, Tier};
 
+use super::cpu::Cpu;
 use super::errors;
 use super::exit::Code;
 use super::failure::Failure;
@@ -32,6 +33,8 @@ pub struct Setup {
     /// code where it pays. Results are the same.
     #[arg(long, value_name = "interp|jit|auto", default_value_t = Tier::Interp)]
     pub tier: Tier,
+    #[command(flatten)]
+    pub cpu: Cpu,
     /// Stop after so many words of all engines.
     #[arg(long, value_name = "N")]
     pub max_words: Option<u64>,
@@ -72,7 +75,7 @@ impl Setup {
         options.tier = self.tier;
         options.max_words = self.max_words;
         options.max_memory = self.max_memory.or_else(errors::memory_of_this_machine);
-        let mut session = Session::new(&Engine::new(), program, options)
+        let mut session = Session::new(&self.cpu.engine()?, program, options)
             .map_err(|error| errors::session(error, program, &self.source))?;
         self.inputs(program, &mut session)?;
         Ok(session)

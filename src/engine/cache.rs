@@ -1,9 +1,12 @@
 //! The code cache: native code by shape, in generations of bounded size.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::{HashMap, HashSet};
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+use super::background::Worker;
+use super::options::EngineOptions;
 use crate::block::ShapeKey;
 use crate::translate::{Code, CodeMemory, CompileError, Isa, Refusal};
 
@@ -38,9 +41,16 @@ impl CacheCounters {
 /// Native code by shape. When a generation of code memory is full, the cache forgets all of it and starts the
 /// next one; sessions keep the generations whose code they may still call.
 pub(super) struct CodeCache {
-    limit: usize,
+    worker: Option<Worker>,
+    shapes: Arc<Shapes>,
+}
+
+struct Shapes {
+    options: EngineOptions,
     /// See [`Engine::with_defect`](super::Engine::with_defect).
     defect: Option<u8>,
+    /// Held by who compiles, so that no shape is compiled twice; those who only look up need not wait for it.
+    compiling: Mutex<()>,
     inner: Mutex<Inner>,
 }
 
@@ -49,119 +59,164 @@ struct Inner {
     isa: Option<Isa>,
     memory: Option<Arc<CodeMemory>>,
     generations: u64,
-    shapes: HashMap<ShapeKey, Translation>,
+    known: HashMap<ShapeKey, Translation>,
+    /// Shapes that the worker has been sent.
+    pending: HashSet<ShapeKey>,
     counters: CacheCounters,
 }
 
 impl CodeCache {
-    /// An empty cache whose generations take at most so many bytes.
-    pub(super) fn new(limit: usize, defect: Option<u8>) -> CodeCache {
-        CodeCache { limit, defect, inner: Mutex::default() }
+    /// An empty cache that compiles where it is asked for code.
+    pub(super) fn new(options: &EngineOptions, defect: Option<u8>) -> CodeCache {
+        let (compiling, inner) = Default::default();
+        CodeCache { worker: None, shapes: Arc::new(Shapes { options: *options, defect, compiling, inner }) }
+    }
+
+    /// Leaves compiling to a thread from now on.
+    pub(super) fn compile_in_background(&mut self) -> io::Result<()> {
+        let shapes = self.shapes.clone();
+        self.worker = Some(Worker::start(move |batch| {
+            shapes.compile(batch);
+        })?);
+        Ok(())
     }
 
     pub(super) fn counters(&self) -> CacheCounters {
-        self.lock().counters
+        self.shapes.lock().counters
     }
 
     /// All code that the current generation holds.
     pub(super) fn listing(&self) -> Vec<(ShapeKey, Code)> {
-        let inner = self.lock();
-        inner.shapes.iter().filter_map(|(key, code)| Some((key.clone(), code.clone().ok()?))).collect()
+        let inner = self.shapes.lock();
+        inner.known.iter().filter_map(|(key, code)| Some((key.clone(), code.clone().ok()?))).collect()
     }
 
     /// Whether a shape has been compiled, or refused.
     pub(super) fn contains(&self, key: &ShapeKey) -> bool {
-        self.lock().shapes.contains_key(key)
+        self.shapes.lock().known.contains_key(key)
     }
 
     /// The code of a shape, and what compiling it took unless it was there. What is missing is compiled, together with those of
-    /// `more` that are missing, so that one change of page protections serves all of them.
+    /// `more` that are missing, so that one change of page protections serves all of them. Where a thread compiles, the answer is
+    /// [`Refusal::Pending`] until it has.
     pub(super) fn get(
         &self,
         key: &ShapeKey,
         more: &mut dyn FnMut() -> Vec<ShapeKey>,
     ) -> (Translation, Option<CacheCounters>) {
-        let mut inner = self.lock();
-        if let Some(known) = inner.shapes.get(key) {
-            return (known.clone(), None);
-        }
-        let mut batch = vec![key.clone()];
-        for other in more() {
-            if !inner.shapes.contains_key(&other) && !batch.contains(&other) {
-                batch.push(other);
+        {
+            let inner = self.shapes.lock();
+            if let Some(known) = inner.known.get(key) {
+                return (known.clone(), None);
+            }
+            if inner.pending.contains(key) {
+                return (Err(Refusal::Pending), None);
             }
         }
-        let before = inner.counters;
-        let started = Instant::now();
-        inner.compile(&batch, self.limit, self.defect);
-        inner.counters.translate_ns += started.elapsed().as_nanos() as u64;
-        let work = inner.counters.since(&before);
-        (inner.shapes.get(key).cloned().unwrap_or(Err(Refusal::CacheFull)), Some(work))
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+        let mut batch = vec![key.clone()];
+        batch.extend(more());
+        if let Some(worker) = &self.worker {
+            self.shapes.lock().pending.extend(batch.iter().cloned());
+            if worker.send(batch.clone()) {
+                return (Err(Refusal::Pending), None);
+            }
+        }
+        let work = self.shapes.compile(&batch);
+        (self.shapes.lock().known.get(key).cloned().unwrap_or(Err(Refusal::CacheFull)), work)
     }
 }
 
-impl Inner {
-    fn compile(&mut self, batch: &[ShapeKey], limit: usize, defect: Option<u8>) {
-        if !self.compile_into_memory(batch, limit, defect) {
+impl Shapes {
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Compiles those of a batch that are missing; tells what that took, unless the first one was there.
+    fn compile(&self, batch: &[ShapeKey]) -> Option<CacheCounters> {
+        let _turn = self.compiling.lock().unwrap_or_else(PoisonError::into_inner);
+        let (before, missing) = {
+            let inner = self.lock();
+            let mut missing: Vec<ShapeKey> = Vec::new();
+            for key in batch {
+                if !inner.known.contains_key(key) && !missing.contains(key) {
+                    missing.push(key.clone());
+                }
+            }
+            (inner.counters, missing)
+        };
+        if missing.first() != batch.first() {
+            return None;
+        }
+        let started = Instant::now();
+        if !self.compile_into_memory(&missing) {
             // Full: once more in a new generation, the first shape alone, which is the one that is wanted.
-            self.memory = None;
-            self.shapes.clear();
-            self.counters.evictions += 1;
-            if !self.compile_into_memory(&batch[..1], limit, defect) {
-                self.shapes.insert(batch[0].clone(), Err(Refusal::CacheFull));
+            self.lock().forget();
+            if !self.compile_into_memory(&missing[..1]) {
+                self.lock().known.insert(missing[0].clone(), Err(Refusal::CacheFull));
             }
         }
+        let mut inner = self.lock();
+        inner.pending.retain(|key| !batch.contains(key));
+        inner.counters.translate_ns += started.elapsed().as_nanos() as u64;
+        Some(inner.counters.since(&before))
     }
 
     /// `false`: the memory is full.
-    fn compile_into_memory(&mut self, batch: &[ShapeKey], limit: usize, defect: Option<u8>) -> bool {
-        let memory = match self.memory(limit) {
+    fn compile_into_memory(&self, batch: &[ShapeKey]) -> bool {
+        let memory = self.lock().memory(&self.options);
+        let memory = match memory {
             Ok(memory) => memory,
             Err(error) => {
                 tracing::warn!("{error}");
                 let none = batch.iter().map(|key| (key.clone(), Err(Refusal::Compiler)));
-                self.shapes.extend(none);
+                self.lock().known.extend(none);
                 return true;
             }
         };
-        let mut room = true;
-        for (key, compiled) in batch.iter().zip(memory.compile(batch, defect)) {
-            let translation = match compiled {
-                Ok(code) => {
-                    self.counters.shapes += 1;
-                    self.counters.code_bytes += code.native().len() as u64;
-                    Ok(code)
-                }
-                Err(CompileError::Refused(why)) => Err(why),
-                Err(CompileError::Memory(_)) => {
-                    room = false;
-                    continue;
-                }
-                Err(error) => {
-                    debug_assert!(false, "{error}: {key:?}");
-                    tracing::error!("{error}");
-                    Err(Refusal::Compiler)
-                }
-            };
-            self.shapes.insert(key.clone(), translation);
-        }
-        room
+        let compiled = memory.compile(batch, self.defect);
+        let mut inner = self.lock();
+        batch.iter().zip(compiled).fold(true, |room, (key, compiled)| inner.publish(key, compiled) && room)
+    }
+}
+
+impl Inner {
+    /// Makes the code of a shape known; `false`: there was no room for it.
+    fn publish(&mut self, key: &ShapeKey, compiled: Result<Code, CompileError>) -> bool {
+        let translation = match compiled {
+            Ok(code) => {
+                self.counters.shapes += 1;
+                self.counters.code_bytes += code.native().len() as u64;
+                Ok(code)
+            }
+            Err(CompileError::Refused(why)) => Err(why),
+            Err(CompileError::Memory(_)) => return false,
+            Err(error) => {
+                debug_assert!(false, "{error}: {key:?}");
+                tracing::error!("{error}");
+                Err(Refusal::Compiler)
+            }
+        };
+        self.known.insert(key.clone(), translation);
+        true
     }
 
-    fn memory(&mut self, limit: usize) -> Result<Arc<CodeMemory>, CompileError> {
+    /// Gives up the generation.
+    fn forget(&mut self) {
+        self.memory = None;
+        self.known.clear();
+        self.counters.evictions += 1;
+    }
+
+    fn memory(&mut self, options: &EngineOptions) -> Result<Arc<CodeMemory>, CompileError> {
         if let Some(memory) = &self.memory {
             return Ok(memory.clone());
         }
         let isa = match &self.isa {
             Some(isa) => isa.clone(),
-            None => self.isa.insert(Isa::host()?).clone(),
+            None => self.isa.insert(Isa::host(options.cpu)?).clone(),
         };
         self.generations += 1;
-        let memory = CodeMemory::new(&isa, self.generations, limit)?;
+        let memory = CodeMemory::new(&isa, self.generations, options.code_limit)?;
         Ok(self.memory.insert(memory).clone())
     }
 }

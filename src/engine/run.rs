@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use seqjit_runtime::fpenv;
 use seqjit_runtime::interp::Translated;
 use seqjit_runtime::isa::{EngineId, WORD_BYTES};
 use seqjit_runtime::machine::{BufferRole, Machine};
@@ -136,7 +135,7 @@ impl Session {
         // Lent to the turns, which also change the session.
         let translator = self.translator.take();
         let native = translator.as_ref().map(|t| t as &dyn Translated);
-        let exit = fpenv::with_default(|| self.give_turns(&mut course, until, native, observe));
+        let exit = self.engine.clone().enter(|| self.give_turns(&mut course, until, native, observe));
         self.translator = translator;
         let exit = exit?;
         let mut counters = course.counters;

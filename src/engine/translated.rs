@@ -223,6 +223,7 @@ impl Translator {
         let plan = &mut state.streams[number].plans[at.slot];
         let moving = translate::reads_registers(w);
         match translation {
+            Err(Refusal::Pending) => Ok(false),
             Err(why) => {
                 if !moving && why != Refusal::CacheFull {
                     *plan = Plan::Interpret(why);

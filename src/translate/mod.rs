@@ -45,6 +45,8 @@ pub enum Refusal {
     Dimensions,
     /// A check failed: the interpreter raises the fault.
     Checks,
+    /// Another thread is compiling the shape.
+    Pending,
     /// The code cache is too small for the shape.
     CacheFull,
     /// Cranelift refused the shape, which is a defect.
@@ -62,6 +64,7 @@ impl fmt::Display for Refusal {
             Refusal::Datatype(dtype) => write!(f, "datatype {}", dtype.text()),
             Refusal::Dimensions => write!(f, "operands of different sizes"),
             Refusal::Checks => write!(f, "failed check"),
+            Refusal::Pending => write!(f, "being compiled"),
             Refusal::CacheFull => write!(f, "code cache too small"),
             Refusal::Compiler => write!(f, "compiler error"),
         }

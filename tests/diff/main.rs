@@ -12,7 +12,7 @@ use seqjit::runtime::isa::{EngineId, Generation, PARTITIONS, Space, op};
 use seqjit::runtime::machine::{CoreSpec, Image, Machine, MachineOptions, Stream};
 use seqjit::runtime::num::Fp8;
 use seqjit::runtime::sequencer::{Limits, engine_turn_within};
-use seqjit::{Engine, Tier, Translator};
+use seqjit::{Engine, EngineOptions, Tier, Translator};
 
 use words::{Case, REGISTERS, WINDOW};
 
@@ -205,7 +205,9 @@ fn equal_shapes_share_code() {
 /// A cache much too small for its words forgets code over and over, and results do not change.
 #[test]
 fn a_small_code_cache_changes_nothing() {
-    let engine = Engine::with_code_limit(64 << 10);
+    let mut options = EngineOptions::default();
+    options.code_limit = 64 << 10;
+    let engine = Engine::with_options(options).unwrap();
     let outcome = compare(Generation::Cayman, op::CAST, &engine, 200, false);
     assert_eq!(outcome.failure, None);
     let counters = engine.cache_counters();
