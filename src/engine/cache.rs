@@ -81,6 +81,11 @@ impl CodeCache {
         Ok(())
     }
 
+    /// The opcode whose code is wrong.
+    pub(super) fn defect(&self) -> Option<u8> {
+        self.shapes.defect
+    }
+
     pub(super) fn counters(&self) -> CacheCounters {
         self.shapes.lock().counters
     }

@@ -4,6 +4,7 @@ mod background;
 mod cache;
 mod deadlock;
 mod debug;
+mod defect;
 mod options;
 mod random;
 mod report;
@@ -76,7 +77,7 @@ impl Engine {
     }
 
     /// An engine whose code for one opcode is wrong: the lowest bit of each result that a vector store writes is
-    /// flipped. Proves that tests can find such a thing.
+    /// flipped; of a kernel, the lowest bit of the first element. Proves that tests can find such a thing.
     #[doc(hidden)]
     pub fn with_defect(opcode: u8) -> Engine {
         Engine::of(EngineOptions::default(), Some(opcode))

@@ -10,6 +10,7 @@ use seqjit_runtime::machine::{Core, Partitions};
 
 use super::Engine;
 use super::cache::Translation;
+use super::defect;
 use super::tier::{Tier, pays};
 use crate::block::{self, Overlap, Place, ShapeKey};
 use crate::translate::{self, Binding, Bound, Code, Context, Inline, Lowering, MAX_SCALARS, Refusal};
@@ -173,7 +174,6 @@ impl Translated for Translator {
 impl Translator {
     /// `false`: not in native code yet.
     fn run(&self, state: &mut State, x: &mut Exec<'_>, at: At<'_>, w: &Decoded) -> Result<bool, Refusal> {
-        let lowering = translate::lowering(w.info.byte).ok_or(Refusal::Opcode(w.info.byte))?;
         let number = stream_number(x);
         let State { streams, scalars, .. } = state;
         match &streams[number].plans[at.slot] {
@@ -181,23 +181,31 @@ impl Translator {
             Plan::Fixed(ready) if !x.machine.options.check => {
                 return run_native(x, &ready.code, &ready.operands, scalars);
             }
-            Plan::Kernel(bound) if !x.machine.options.check => {
-                bound(x);
-                return Ok(true);
-            }
+            Plan::Kernel(bound) if !x.machine.options.check => return self.run_kernel(x, w, bound),
             _ => {}
         }
-        match lowering {
-            Lowering::Inline(lowering) => self.run_inline(state, x, at, w, lowering),
+        match translate::lowering(x, w)? {
+            Lowering::Inline(lowering) => self.run_inline(state, x, at, w, &lowering),
             Lowering::Kernel(kernel) => {
                 let bound = (kernel.bind)(x, w)?;
-                bound(x);
+                let ran = self.run_kernel(x, w, &bound);
                 if !translate::reads_registers(w) {
                     streams[number].plans[at.slot] = Plan::Kernel(bound);
                 }
-                Ok(true)
+                ran
             }
         }
+    }
+
+    /// Runs a word in its kernel.
+    fn run_kernel(&self, x: &mut Exec<'_>, w: &Decoded, bound: &Bound) -> Result<bool, Refusal> {
+        if !bound(x) {
+            return Err(Refusal::Checks);
+        }
+        if self.engine.shared.cache.defect() == Some(w.info.byte) {
+            defect::spoil(x, w);
+        }
+        Ok(true)
     }
 
     /// Runs a word in compiled code; `false`: it has none yet.
@@ -282,7 +290,7 @@ fn shapes_ahead(x: &Exec<'_>, at: At<'_>, plans: &[Plan], ahead: usize) -> Vec<S
     let open = words.filter(|(_, plan)| matches!(plan, Plan::Open));
     open.filter_map(|(instruction, _)| {
         let decoded = instruction.body.as_ref().ok()?;
-        let Some(Lowering::Inline(lowering)) = translate::lowering(decoded.info.byte) else { return None };
+        let Ok(Lowering::Inline(lowering)) = translate::lowering(x, decoded) else { return None };
         if translate::reads_registers(decoded) {
             return None;
         }
