@@ -9,4 +9,5 @@ pub mod interp;
 pub mod isa;
 pub mod machine;
 pub mod num;
+pub mod save;
 pub mod sequencer;

@@ -66,8 +66,8 @@ impl Setup {
         self.source.open()
     }
 
-    /// A session with all inputs set.
-    pub fn session(&self, program: &Program) -> Result<Session, Failure> {
+    /// How the session behaves.
+    pub fn options(&self) -> Options {
         let mut options = Options::default();
         options.strict = !self.source.lenient;
         options.check = self.check;
@@ -75,7 +75,12 @@ impl Setup {
         options.tier = self.tier;
         options.max_words = self.max_words;
         options.max_memory = self.max_memory.or_else(errors::memory_of_this_machine);
-        let mut session = Session::new(&self.cpu.engine()?, program, options)
+        options
+    }
+
+    /// A session with all inputs set.
+    pub fn session(&self, program: &Program) -> Result<Session, Failure> {
+        let mut session = Session::new(&self.cpu.engine()?, program, self.options())
             .map_err(|error| errors::session(error, program, &self.source))?;
         self.inputs(program, &mut session)?;
         Ok(session)

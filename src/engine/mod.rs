@@ -5,10 +5,12 @@ mod cache;
 mod deadlock;
 mod debug;
 mod defect;
+mod listing;
 mod options;
 mod random;
 mod report;
 mod run;
+mod save;
 mod schedule;
 mod session;
 mod stops;
@@ -20,11 +22,13 @@ use std::sync::Arc;
 pub use cache::CacheCounters;
 pub use deadlock::{Changer, Deadlock, Waiting};
 pub use debug::Stepped;
+pub use listing::{Listing, Lowered, NativeLine};
 pub use options::{EngineError, EngineOptions};
 pub use report::{
     Counters, Exit, InputError, Options, OutputError, Progress, Report, RunError, SessionError,
 };
 pub use run::{Pauser, Until};
+pub use save::{RestoreError, SaveError};
 pub use schedule::Schedule;
 pub(crate) use schedule::Scheduler;
 pub use session::Session;

@@ -19,7 +19,7 @@ const OBSERVED_TURNS: u64 = 32;
 
 /// A run under way.
 pub(super) struct Course {
-    scheduler: Scheduler,
+    pub(super) scheduler: Scheduler,
     pub(super) counters: Counters,
 }
 
@@ -79,10 +79,19 @@ impl Session {
 
     /// Starts a run, or goes on with one that has stopped, up to a point.
     pub fn run_until(&mut self, until: Until<'_>) -> Result<Report, RunError> {
+        self.run_until_with(until, &mut |_| {})
+    }
+
+    /// [`Session::run_until`], telling `observe` now and then how far it is.
+    pub fn run_until_with(
+        &mut self,
+        until: Until<'_>,
+        observe: &mut dyn FnMut(&Progress),
+    ) -> Result<Report, RunError> {
         if self.stopped.is_none() {
             self.start()?;
         }
-        self.go_on(until, &mut |_| {})
+        self.go_on(until, observe)
     }
 
     /// Goes on after a stop. Counters are those of the whole run.

@@ -108,7 +108,7 @@ impl Operands {
 }
 
 /// The shape of a word with these operands.
-fn shape(x: &Exec<'_>, w: &Decoded, binding: &Binding) -> ShapeKey {
+pub(super) fn shape(x: &Exec<'_>, w: &Decoded, binding: &Binding) -> ShapeKey {
     let overlap = |source: &Option<Walk>| {
         source.as_ref().map_or(Overlap::Disjoint, |s| Overlap::of(s, &binding.destination, binding.lanes))
     };

@@ -6,8 +6,9 @@ use std::mem;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use cranelift_codegen::Context as Compiler;
+use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::ir::types::I64;
-use cranelift_codegen::ir::{AbiParam, InstBuilder, UserFuncName};
+use cranelift_codegen::ir::{AbiParam, InstBuilder, Signature, UserFuncName};
 use cranelift_codegen::isa::{OwnedTargetIsa, TargetFrontendConfig};
 use cranelift_codegen::settings::{self, Configurable};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
@@ -114,6 +115,29 @@ impl Isa {
         }
         let isa = builder.finish(settings::Flags::new(flags)).map_err(|e| host(&e))?;
         Ok(Isa(isa))
+    }
+}
+
+/// A shape before and behind Cranelift.
+pub struct Listed {
+    /// As it goes in.
+    pub clif: String,
+    /// Instructions and constants, before relocation.
+    pub native: Vec<u8>,
+}
+
+/// Compiles a shape to be looked at, as [`CodeMemory::compile`] does to call it.
+pub fn list(isa: &Isa, key: &ShapeKey) -> Result<Listed, CompileError> {
+    let word = super::build(key).map_err(CompileError::Refused)?;
+    let mut compiler = Compiler::new();
+    compiler.func.signature = Signature::new(isa.0.default_call_conv());
+    compiler.func.signature.params = vec![AbiParam::new(I64); 2];
+    emit(&mut compiler, &mut FunctionBuilderContext::new(), isa.0.frontend_config(), key, &word, false)
+        .map_err(CompileError::Refused)?;
+    let clif = compiler.func.display().to_string();
+    match compiler.compile(&*isa.0, &mut ControlPlane::default()) {
+        Ok(code) => Ok(Listed { clif, native: code.code_buffer().to_vec() }),
+        Err(error) => Err(CompileError::Compiler(Box::new(ModuleError::Compilation(error.inner)))),
     }
 }
 
