@@ -7,7 +7,8 @@ use seqjit::Tensor;
 
 /// The sum that [`Small`] computes, from a file.
 fn doubled(example: &Example, directory: &str) {
-    let y = Tensor::open(std::path::Path::new(&example.path(directory)).join("y.npy")).unwrap();
+    let file = std::path::Path::new(&example.path(directory)).join("y.npy");
+    let y = Tensor::open(&file).unwrap();
     assert!(y == floats(&[128, COLUMNS], |i| 2.0 * i as f32));
 }
 

@@ -194,7 +194,7 @@ impl Session {
             match scheduler.turn(&mut self.machine, left, &mut self.stops, &limits).map_err(Box::new)? {
                 Some(turn) => {
                     counters.retired += turn.retired;
-                    counters.turns += u64::from(turn.cut.is_none());
+                    counters.turns += u64::from(!scheduler.in_turn());
                     if let Some(exit) = self.exit_of(&turn, until, condition) {
                         return Ok(exit);
                     }

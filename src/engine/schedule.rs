@@ -79,7 +79,7 @@ impl Scheduler {
                     let limits = Limits { stops: stops.of(core, engine), ..*limits };
                     let turn = engine_turn_within(machine, core, engine, limit.min(words), &limits)?;
                     let left = limit - turn.retired;
-                    if turn.cut.is_some() || (turn.retired == words && left > 0) {
+                    if turn.cut.is_some() || (turn.retired == words && left > 0 && !turn.ended) {
                         let progress = progress + turn.progress;
                         self.cut = Some(Allotment { position, limit: left, progress });
                     }
@@ -102,6 +102,11 @@ impl Scheduler {
         }
         self.idle = 0;
         Ok(None)
+    }
+
+    /// Whether the last turn was cut and goes on with the next call.
+    pub(super) fn in_turn(&self) -> bool {
+        self.cut.is_some()
     }
 
     /// The next agent and how many words it may run.

@@ -22,6 +22,8 @@ pub struct Turn {
     pub retired: u64,
     /// The caller's wish cut it short; it can go on as if it had not been.
     pub cut: Option<Cut>,
+    /// Its last word ends turns, even where the caller wanted no more words either.
+    pub ended: bool,
     /// The engine stopped in this turn: halted, paused, or at the end of its stream.
     pub halted: bool,
 }
@@ -90,6 +92,7 @@ pub fn engine_turn_within(
         let state = &machine.cores[core].engines[engine.index()];
         turn.progress += 1;
         turn.retired = state.retired - first;
+        turn.ended = ends_turn;
         // INSTRUCTION_FLUSH gives the engine new code.
         if !Arc::ptr_eq(&code, &state.code) {
             code = state.code.clone();
