@@ -96,38 +96,21 @@ impl CodeCache {
         inner.known.iter().filter_map(|(key, code)| Some((key.clone(), code.clone().ok()?))).collect()
     }
 
-    /// Whether a shape has been compiled, or refused.
-    pub(super) fn contains(&self, key: &ShapeKey) -> bool {
-        self.shapes.lock().known.contains_key(key)
+    /// The code of a shape, or why it has none, if it has been compiled.
+    pub(super) fn find(&self, key: &ShapeKey) -> Option<Translation> {
+        self.shapes.lock().known.get(key).cloned()
     }
 
-    /// The code of a shape, and what compiling it took unless it was there. What is missing is compiled, together with those of
-    /// `more` that are missing, so that one change of page protections serves all of them. Where a thread compiles, the answer is
-    /// [`Refusal::Pending`] until it has.
-    pub(super) fn get(
-        &self,
-        key: &ShapeKey,
-        more: &mut dyn FnMut() -> Vec<ShapeKey>,
-    ) -> (Translation, Option<CacheCounters>) {
+    /// Compiles shapes in one batch, so that one change of page protections serves all of them. Those that have been compiled in the
+    /// meantime are only looked up. The results are in the order of `keys`; with them, what it took. Where a thread compiles, the answer
+    /// is [`Refusal::Pending`] until it has.
+    pub(super) fn compile(&self, keys: &[ShapeKey]) -> (Vec<Translation>, CacheCounters) {
+        if let Some(worker) = &self.worker
+            && let Some(results) = self.shapes.request(worker, keys)
         {
-            let inner = self.shapes.lock();
-            if let Some(known) = inner.known.get(key) {
-                return (known.clone(), None);
-            }
-            if inner.pending.contains(key) {
-                return (Err(Refusal::Pending), None);
-            }
+            return (results, CacheCounters::default());
         }
-        let mut batch = vec![key.clone()];
-        batch.extend(more());
-        if let Some(worker) = &self.worker {
-            self.shapes.lock().pending.extend(batch.iter().cloned());
-            if worker.send(batch.clone()) {
-                return (Err(Refusal::Pending), None);
-            }
-        }
-        let work = self.shapes.compile(&batch);
-        (self.shapes.lock().known.get(key).cloned().unwrap_or(Err(Refusal::CacheFull)), work)
+        self.shapes.compile(keys)
     }
 }
 
@@ -136,34 +119,58 @@ impl Shapes {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Compiles those of a batch that are missing; tells what that took, unless the first one was there.
-    fn compile(&self, batch: &[ShapeKey]) -> Option<CacheCounters> {
-        let _turn = self.compiling.lock().unwrap_or_else(PoisonError::into_inner);
-        let (before, missing) = {
-            let inner = self.lock();
-            let mut missing: Vec<ShapeKey> = Vec::new();
-            for key in batch {
-                if !inner.known.contains_key(key) && !missing.contains(key) {
-                    missing.push(key.clone());
-                }
+    /// What is known of shapes, and those of them, each once, of which nothing is known.
+    fn look_up(&self, keys: &[ShapeKey], results: &mut [Option<Translation>]) -> Vec<ShapeKey> {
+        let inner = self.lock();
+        let mut missing = Vec::new();
+        for (key, result) in keys.iter().zip(results) {
+            *result = result.take().or_else(|| inner.known.get(key).cloned());
+            if result.is_none() && !missing.contains(key) {
+                missing.push(key.clone());
             }
-            (inner.counters, missing)
-        };
-        if missing.first() != batch.first() {
+        }
+        missing
+    }
+
+    /// Sends what is missing to the worker, once; `None` if it has ended.
+    fn request(&self, worker: &Worker, keys: &[ShapeKey]) -> Option<Vec<Translation>> {
+        let mut results = vec![None; keys.len()];
+        let mut missing = self.look_up(keys, &mut results);
+        missing.retain(|key| self.lock().pending.insert(key.clone()));
+        if !missing.is_empty() && !worker.send(missing) {
             return None;
         }
+        Some(results.into_iter().map(|result| result.unwrap_or(Err(Refusal::Pending))).collect())
+    }
+
+    /// Compiles what is missing, in one batch.
+    fn compile(&self, keys: &[ShapeKey]) -> (Vec<Translation>, CacheCounters) {
+        let _turn = self.compiling.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = self.lock().counters;
         let started = Instant::now();
-        if !self.compile_into_memory(&missing) {
-            // Full: once more in a new generation, the first shape alone, which is the one that is wanted.
-            self.lock().forget();
-            if !self.compile_into_memory(&missing[..1]) {
-                self.lock().known.insert(missing[0].clone(), Err(Refusal::CacheFull));
+        let mut results = vec![None; keys.len()];
+        // A memory that is full is given up with what it holds, so that the rest needs another round.
+        loop {
+            let missing = self.look_up(keys, &mut results);
+            if missing.is_empty() {
+                break;
+            }
+            if !self.compile_into_memory(&missing) {
+                // Full: once more in a new generation, the first shape alone, which is the one that is wanted.
+                self.lock().forget();
+                if !self.compile_into_memory(&missing[..1]) {
+                    self.lock().known.insert(missing[0].clone(), Err(Refusal::CacheFull));
+                }
             }
         }
         let mut inner = self.lock();
-        inner.pending.retain(|key| !batch.contains(key));
-        inner.counters.translate_ns += started.elapsed().as_nanos() as u64;
-        Some(inner.counters.since(&before))
+        inner.pending.retain(|key| !keys.contains(key));
+        let work = CacheCounters {
+            translate_ns: started.elapsed().as_nanos() as u64,
+            ..inner.counters.since(&before)
+        };
+        inner.counters.translate_ns += work.translate_ns;
+        (results.into_iter().flatten().collect(), work)
     }
 
     /// `false`: the memory is full.

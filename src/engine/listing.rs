@@ -6,8 +6,8 @@ use seqjit_runtime::isa::{EngineId, WORD_BYTES};
 
 use super::Engine;
 use super::session::Session;
+use super::shapes::key_of;
 use super::stops::StopError;
-use super::translated::shape;
 use crate::block::ShapeKey;
 use crate::translate::{self, CompileError, Isa, Lowering, Refusal};
 
@@ -105,7 +105,7 @@ impl Session {
             Ok(Lowering::Kernel(_)) => Lowered::Kernel(translate::name(opcode)),
             Ok(Lowering::Inline(_)) if translate::reads_registers(word) => Lowered::Registers,
             Ok(Lowering::Inline(lowering)) => match (lowering.bind)(&x, word) {
-                Ok(binding) => Lowered::Inline(Box::new(shape(&x, word, &binding))),
+                Ok(binding) => Lowered::Inline(Box::new(key_of(&x, word, &binding))),
                 Err(_) => Lowered::Interpreted(Refusal::Checks),
             },
         })

@@ -2,17 +2,22 @@
 
 mod background;
 mod cache;
+mod counters;
 mod deadlock;
 mod debug;
 mod defect;
 mod listing;
+mod native;
 mod options;
+mod plan;
 mod random;
 mod report;
 mod run;
+mod runner;
 mod save;
 mod schedule;
 mod session;
+mod shapes;
 mod stops;
 mod tier;
 mod translated;
@@ -20,6 +25,7 @@ mod translated;
 use std::sync::Arc;
 
 pub use cache::CacheCounters;
+pub use counters::{ExitReason, Translations};
 pub use deadlock::{Changer, Deadlock, Waiting};
 pub use debug::Stepped;
 pub use listing::{Listing, Lowered, NativeLine};
@@ -35,7 +41,7 @@ pub use session::Session;
 pub use stops::StopError;
 pub(crate) use stops::Stops;
 pub use tier::Tier;
-pub use translated::{Translations, Translator};
+pub use translated::Translator;
 
 use seqjit_runtime::fpenv;
 use seqjit_runtime::num::{Level, with_level};
