@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::dma::{Queue, QueueSpec};
 use super::engine::Engine;
+use super::hidden::{CONVERTER_SEED, DveRandom, LaneMask, PoolState, SearchState};
 use super::memory::Partitions;
 use super::notify::Notification;
 use super::sync::SyncUnit;
@@ -125,6 +126,18 @@ pub struct ActState {
     pub accumulator: [f32; PARTITIONS],
     /// Index into [`CoreSpec::table_sets`] of the resident set.
     pub resident: Option<usize>,
+    /// Stochastic rounding of the output converter (chapter 06 section 8.1).
+    pub convert: [[u32; 2]; PARTITIONS],
+}
+
+impl Default for ActState {
+    fn default() -> Self {
+        ActState {
+            accumulator: [0.0; PARTITIONS],
+            resident: None,
+            convert: [[CONVERTER_SEED; 2]; PARTITIONS],
+        }
+    }
 }
 
 /// DVE state (chapter 05 section 1.1).
@@ -132,6 +145,23 @@ pub struct ActState {
 pub struct DveState {
     /// One reduce accumulator a partition.
     pub accumulator: [f32; PARTITIONS],
+    /// Keys and findings of searches.
+    pub search: SearchState,
+    /// Permutation of the shuffling words.
+    pub mask: LaneMask,
+    /// Random numbers.
+    pub random: DveRandom,
+}
+
+impl Default for DveState {
+    fn default() -> Self {
+        DveState {
+            accumulator: [0.0; PARTITIONS],
+            search: SearchState::default(),
+            mask: LaneMask::default(),
+            random: DveRandom::default(),
+        }
+    }
 }
 
 /// One core.
@@ -155,6 +185,8 @@ pub struct Core {
     pub act: ActState,
     /// DVE.
     pub dve: DveState,
+    /// POOL.
+    pub pool: PoolState,
     /// Ordered log of notification records.
     pub notifications: Vec<Notification>,
     generation: Generation,
@@ -173,8 +205,9 @@ impl Core {
             strict,
             queues: new_queues(&spec),
             pe: PeState::default(),
-            act: ActState { accumulator: [0.0; PARTITIONS], resident: None },
-            dve: DveState { accumulator: [0.0; PARTITIONS] },
+            act: ActState::default(),
+            dve: DveState::default(),
+            pool: PoolState::default(),
             notifications: Vec::new(),
             spec,
         }
@@ -188,8 +221,9 @@ impl Core {
         self.queues = new_queues(&spec);
         self.sync = SyncUnit::default();
         self.pe = PeState::default();
-        self.act = ActState { accumulator: [0.0; PARTITIONS], resident: None };
-        self.dve = DveState { accumulator: [0.0; PARTITIONS] };
+        self.act = ActState::default();
+        self.dve = DveState::default();
+        self.pool = PoolState::default();
         self.notifications.clear();
     }
 
@@ -222,6 +256,7 @@ impl Core {
             pe,
             act,
             dve,
+            pool,
             notifications,
         } = self;
         sbuf.save(fill, out);
@@ -233,6 +268,7 @@ impl Core {
         pe.save(out);
         act.put(out);
         dve.put(out);
+        pool.put(out);
         notifications.put(out);
     }
 
@@ -250,6 +286,7 @@ impl Core {
             pe,
             act,
             dve,
+            pool,
             notifications,
         } = self;
         sbuf.restore(from)?;
@@ -266,13 +303,17 @@ impl Core {
             return Err(Damaged("there is no such activation table"));
         }
         *dve = Saved::load(from)?;
+        *pool = Saved::load(from)?;
+        if !pool.buffer.is_sound() {
+            return Err(Damaged("gather buffer"));
+        }
         *notifications = Saved::load(from)?;
         Ok(())
     }
 }
 
-saved!(struct ActState { accumulator, resident });
-saved!(struct DveState { accumulator });
+saved!(struct ActState { accumulator, resident, convert });
+saved!(struct DveState { accumulator, search, mask, random });
 
 impl PeState {
     fn save(&self, out: &mut Vec<u8>) {
