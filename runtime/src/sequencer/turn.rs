@@ -84,8 +84,10 @@ pub fn engine_turn_within(
             let stretch = Stretch { core, engine, code: &code, room, stops, pause };
             let ran = translated.run(machine, &stretch);
             turn.progress += ran.progress;
-            turn.retired = machine.cores[core].engines[engine.index()].retired - first;
-            turn.ended = ran.ends_turn;
+            let state = &machine.cores[core].engines[engine.index()];
+            turn.retired = state.retired - first;
+            // A word that waits ends the turn too, but it has not run.
+            turn.ended = ran.ends_turn && state.blocked_on.is_none();
             if ran.ends_turn {
                 break;
             }
