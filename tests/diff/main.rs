@@ -6,6 +6,7 @@
 mod control;
 mod pair;
 mod pe;
+mod programs;
 mod shrink;
 #[path = "../common/state.rs"]
 mod state;
@@ -190,7 +191,7 @@ fn a_small_code_cache_changes_nothing() {
     let mut options = EngineOptions::default();
     options.code_limit = 64 << 10;
     let engine = Engine::with_options(options).unwrap();
-    let outcome = compare(&engine, Generation::Cayman, op::CAST, 2000);
+    let outcome = compare(&engine, Generation::Cayman, op::TENSOR_SCALAR_ARITH_OP, 2000);
     assert_eq!(outcome.failure, None);
     let counters = engine.cache_counters();
     assert!(counters.evictions > 1, "{counters:?}");
