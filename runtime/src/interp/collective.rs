@@ -3,10 +3,10 @@
 use super::fault::Address;
 use super::lanes::{read_lane, write_lane};
 use super::tensor_tensor::unsupported;
-use super::{Access, Exec, FaultKind, Flow};
+use super::{Access, Exec, FaultKind, Flow, Walk};
 use crate::isa::field::LncSize;
 use crate::isa::layouts::{PSEUDO_TRIGGER_COLLECTIVE, S3D3_COLLECTIVE};
-use crate::isa::{AluOp, Decoded, Dtype};
+use crate::isa::{AluOp, Decoded, Dtype, Layout};
 use crate::machine::meeting::{Joined, Parcel};
 use crate::machine::soc::Target;
 use crate::machine::{Action, BufferId, Update};
@@ -33,16 +33,26 @@ pub fn sb2sb(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
         FaultKind::illegal("lnc_size_fmt", format!("core {} without a partner", x.core), "a pair of cores")
     })?;
     if x.engine_state().ticket.is_none() {
+        let address = x.start_address("dst", o.dst.start)?;
         // The whole source is read before anything is written (00 A14).
         let lanes = (0..lanes.into()).map(|lane| read_lane(x.core(), &src, lane)).collect();
-        x.machine.cores[peer].meetings.parcels.push_back(Parcel { destination: dst, lanes });
+        x.machine.cores[peer].meetings.parcels.push_back(Parcel { word: w.word, address, lanes });
         x.engine_state().ticket = Some(0);
     }
     let Some(parcel) = x.core().meetings.parcels.pop_front() else { return Ok(Flow::Block) };
-    for (lane, bytes) in parcel.lanes.iter().enumerate() {
-        write_lane(x.core(), &parcel.destination, lane, bytes);
-    }
+    take(x, &parcel)?;
     Ok(Flow::Next)
+}
+
+/// Writes what the peer has sent.
+fn take(x: &mut Exec<'_>, parcel: &Parcel) -> Result<(), FaultKind> {
+    let o = S3D3_COLLECTIVE::read(&parcel.word);
+    let geometry = x.machine.generation.geometry();
+    let walk = Walk::new(&geometry, "dst", parcel.address, &o.dst, o.out_dtype, parcel.lanes.len())?;
+    for (lane, bytes) in parcel.lanes.iter().enumerate() {
+        write_lane(x.core(), &walk, lane, bytes);
+    }
+    Ok(())
 }
 
 /// Kinds of collectives (chapter 07 section 9.1).
@@ -59,24 +69,11 @@ pub const ALL_TO_ALL: u8 = 7;
 pub fn trigger(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
     let o = *x.operands::<PSEUDO_TRIGGER_COLLECTIVE>(w)?;
     let ranks = ranks(x, o.group_id)?;
-    let place = |field, id, offset: u64, elements: u64| {
-        let bytes = |n: u64| n.checked_mul(o.dtype.bytes() as u64);
-        match (bytes(offset), bytes(elements)) {
-            (Some(start), Some(length)) => locate(x, field, id, start, length),
-            _ => Err(FaultKind::illegal(field, "too many elements", "elements that fit an address")),
-        }
-    };
-    let (inputs, outputs) = elements(&o, ranks.len());
-    let joined = Joined {
-        word: o,
-        input: place("input_tensor_id", o.input_tensor_id, o.src_offset_elems, inputs)?,
-        output: place("output_tensor_id", o.output_tensor_id, o.dst_offset_elems, outputs)?,
-        issued_by: (x.engine, x.pc),
-        semaphore: w.events.update_idx,
-    };
+    let joined = Joined { word: w.word, issued_by: (x.engine, x.pc) };
+    places(x, x.core, &o, ranks.len())?;
     x.ends_turn = true;
     if ranks.len() == 1 {
-        run(x, &[joined])?;
+        run(x, &ranks, &[joined])?;
         return Ok(Flow::Next);
     }
     let mut parts = Vec::with_capacity(ranks.len());
@@ -90,7 +87,7 @@ pub fn trigger(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
         queue.push_back(joined);
         return Ok(Flow::Deferred);
     };
-    run(x, &all)?;
+    run(x, &ranks, &all)?;
     for (rank, part) in ranks.iter().zip(&all) {
         if *rank != x.core {
             x.machine.cores[*rank].meetings.collectives.entry(o.group_id).or_default().pop_front();
@@ -130,20 +127,45 @@ fn elements(o: &PSEUDO_TRIGGER_COLLECTIVE, ranks: usize) -> (u64, u64) {
     }
 }
 
-/// The buffer and first byte of a run of bytes of a variable.
+/// Buffer and first byte of a rank's input and of its output.
+fn places(
+    x: &Exec<'_>,
+    core: usize,
+    o: &PSEUDO_TRIGGER_COLLECTIVE,
+    ranks: usize,
+) -> Result<[(BufferId, usize); 2], FaultKind> {
+    let place = |field, id, offset: u64, elements: u64| {
+        let bytes = |n: u64| n.checked_mul(o.dtype.bytes() as u64);
+        match (bytes(offset), bytes(elements)) {
+            (Some(start), Some(length)) => locate(x, core, (field, id), start, length),
+            _ => Err(FaultKind::illegal(field, "too many elements", "elements that fit an address")),
+        }
+    };
+    let (inputs, outputs) = elements(o, ranks);
+    Ok([
+        place("input_tensor_id", o.input_tensor_id, o.src_offset_elems, inputs)?,
+        place("output_tensor_id", o.output_tensor_id, o.dst_offset_elems, outputs)?,
+    ])
+}
+
+/// The buffer and first byte of a run of bytes of a core's variable.
 fn locate(
     x: &Exec<'_>,
-    field: &'static str,
-    id: u32,
+    core: usize,
+    (field, id): (&'static str, u32),
     start: u64,
     bytes: u64,
 ) -> Result<(BufferId, usize), FaultKind> {
-    let address = x.variable(field, id, 0)?.wrapping_add(start);
+    let variable = x.machine.cores[core].spec.variables.get(id as usize).copied().flatten();
+    let base = variable.ok_or_else(|| {
+        FaultKind::illegal(field, format!("variable {id}"), "a variable of this graph that has an address")
+    })?;
+    let address = base.wrapping_add(start);
     let fault = |reason: String| FaultKind::Memory { field, address: Address::Soc(address), reason };
     match x.machine.route(address) {
         Some(Target::Dram { buffer, offset }) => {
             let size = x.machine.dram.buffer(buffer).spec.size as u64;
-            if offset as u64 + bytes > size {
+            if (offset as u64).saturating_add(bytes) > size {
                 return Err(fault(format!("{bytes} bytes pass the {size} there")));
             }
             Ok((buffer, offset))
@@ -153,21 +175,22 @@ fn locate(
 }
 
 /// Reads all inputs, then writes all outputs (decision 07-16).
-fn run(x: &mut Exec<'_>, all: &[Joined]) -> Result<(), FaultKind> {
-    let first = all[0].word;
-    let agrees = |j: &Joined| {
-        let (a, b) = (j.word, first);
-        (a.ctype, a.dtype, a.num_elements) == (b.ctype, b.dtype, b.num_elements)
-            && (!reduces(a.ctype) || a.op == b.op)
+fn run(x: &mut Exec<'_>, ranks: &[usize], all: &[Joined]) -> Result<(), FaultKind> {
+    let words: Vec<PSEUDO_TRIGGER_COLLECTIVE> =
+        all.iter().map(|joined| PSEUDO_TRIGGER_COLLECTIVE::read(&joined.word)).collect();
+    let first = words[0];
+    let agrees = |o: &PSEUDO_TRIGGER_COLLECTIVE| {
+        (o.ctype, o.dtype, o.num_elements) == (first.ctype, first.dtype, first.num_elements)
+            && (!reduces(o.ctype) || o.op == first.op)
     };
-    if !all.iter().all(agrees) {
+    if !words.iter().all(agrees) {
         let found = "ranks that ask for different collectives";
         return Err(FaultKind::illegal("ctype", found, "one kind, dtype, operator and size"));
     }
     let part = first.num_elements as usize * first.dtype.bytes();
-    let mut inputs = Vec::with_capacity(all.len());
-    for joined in all {
-        let (buffer, offset) = joined.input;
+    let (mut inputs, mut destinations) = (Vec::new(), Vec::new());
+    for (rank, word) in ranks.iter().zip(&words) {
+        let [(buffer, offset), output] = places(x, *rank, word, all.len())?;
         let bytes = elements(&first, all.len()).0 as usize * first.dtype.bytes();
         let memory = x.machine.dram.buffer(buffer);
         if let Some(gap) = memory.first_unwritten(offset, bytes).filter(|_| x.machine.options.check) {
@@ -175,6 +198,7 @@ fn run(x: &mut Exec<'_>, all: &[Joined]) -> Result<(), FaultKind> {
             return Err(FaultKind::Uninitialised { field: "input_tensor_id", address });
         }
         inputs.push(memory.bytes()[offset..offset + bytes].to_vec());
+        destinations.push(output);
     }
     let slices =
         |rank: usize| -> Vec<&[u8]> { inputs.iter().map(|i| &i[rank * part..(rank + 1) * part]).collect() };
@@ -188,8 +212,7 @@ fn run(x: &mut Exec<'_>, all: &[Joined]) -> Result<(), FaultKind> {
             other => return Err(FaultKind::unsupported("ctype", format!("kind {other}"))),
         });
     }
-    for (joined, bytes) in all.iter().zip(outputs) {
-        let (buffer, offset) = joined.output;
+    for ((buffer, offset), bytes) in destinations.into_iter().zip(outputs) {
         x.machine.dram.buffer_mut(buffer).write(offset, &bytes);
     }
     Ok(())
@@ -245,10 +268,14 @@ fn integer_operator(op: AluOp) -> Result<AluOp, FaultKind> {
     }
 }
 
+/// Byte of the update's semaphore in a word.
+const UPDATE_INDEX: usize = 7;
+
 /// Publishes the update of one rank's word.
 fn complete(x: &mut Exec<'_>, rank: usize, joined: &Joined) {
     let (engine, pc) = joined.issued_by;
-    let update = Update { action: Action::Increment, index: joined.semaphore, value: 0 };
+    let semaphore = joined.word.0[UPDATE_INDEX];
+    let update = Update { action: Action::Increment, index: semaphore, value: 0 };
     let change = x.machine.cores[rank].sync.apply(&update);
     note_change(x.machine, rank, Some(engine), pc, &change);
     x.ends_turn |= wakes_fragile_wait(&x.machine.cores[rank], engine, &change);

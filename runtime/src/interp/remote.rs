@@ -62,6 +62,13 @@ pub fn start(x: &mut Exec<'_>) -> Result<Flow, FaultKind> {
             "RDMA_DESC_GEN before it",
         ));
     }
+    let active = x.machine.generation.geometry().active(Space::Sbuf) as usize;
+    let fits = |t: &RemoteTransfer| {
+        t.peer < x.machine.cores.len() && t.source.max(t.destination).saturating_add(t.bytes) <= active
+    };
+    if !transfers.iter().all(fits) {
+        return Err(FaultKind::Internal("a remote transfer that was not checked".into()));
+    }
     let mut peers: Vec<usize> = transfers.iter().map(|t| t.peer).collect();
     peers.sort_unstable();
     peers.dedup();

@@ -2,10 +2,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::dram::BufferId;
-use crate::interp::Walk;
-use crate::isa::EngineId;
-use crate::isa::layouts::PSEUDO_TRIGGER_COLLECTIVE;
+use crate::isa::{EngineId, Word};
+use crate::save::saved;
 
 /// What other parties need to know of a core to meet it. Whoever comes to a meeting counts itself, keeps the
 /// number as its ticket, and may leave when the others have counted as far.
@@ -28,23 +26,19 @@ pub struct Meetings {
 /// A core's part in a collective (chapter 07 section 9.1).
 #[derive(Clone, Copy, Debug)]
 pub struct Joined {
-    /// What the word asks for.
-    pub word: PSEUDO_TRIGGER_COLLECTIVE,
-    /// Buffer and first byte of the input and of the output.
-    pub input: (BufferId, usize),
-    /// See [`Joined::input`].
-    pub output: (BufferId, usize),
-    /// Engine and address of the word.
+    /// The word.
+    pub word: Word,
+    /// Its engine and address.
     pub issued_by: (EngineId, u64),
-    /// Semaphore that counts its completion.
-    pub semaphore: u8,
 }
 
-/// Data on its way into another core's state buffer (chapter 06 section 10.1).
+/// Elements on their way into another core's state buffer (chapter 06 section 10.1).
 #[derive(Clone, Debug)]
 pub struct Parcel {
-    /// Where it goes, in the receiver.
-    pub destination: Walk,
+    /// The word that sent them, whose destination pattern they take.
+    pub word: Word,
+    /// Where the pattern starts.
+    pub address: u32,
     /// Packed elements of each lane.
     pub lanes: Vec<Vec<u8>>,
 }
@@ -76,3 +70,11 @@ pub struct Call {
     /// Address-table base of the caller.
     pub table_base: u64,
 }
+
+saved!(struct Meetings { engines, cores, parcels, starts, transfers, collectives });
+saved!(struct Joined { word, issued_by });
+saved!(struct Parcel { word, address, lanes });
+saved!(struct RemoteTransfer {
+    peer, source, destination, bytes, local_semaphore, remote_semaphore, engines,
+});
+saved!(struct Call { return_to, table_base });
