@@ -6,12 +6,14 @@ use std::sync::Arc;
 use super::dma::{Queue, QueueSpec};
 use super::engine::Engine;
 use super::hidden::{CONVERTER_SEED, DveRandom, LaneMask, PoolState, SearchState};
+use super::meeting::Meetings;
 use super::memory::Partitions;
 use super::notify::Notification;
 use super::sync::SyncUnit;
 use crate::interp::Instruction;
 use crate::interp::pe::MAX_LANES;
 use crate::isa::{Dtype, EngineId, Generation, PARTITIONS, Space};
+use crate::save::{Damaged, Fresh, Reader, Saved, put_pieces, saved, take_pieces};
 use crate::sequencer::legal_opcodes;
 
 /// The words of one engine, decoded once.
@@ -47,6 +49,8 @@ pub struct CoreSpec {
     pub dve_programs: Option<[bool; 256]>,
     /// FP8_EXP4 flavour (decision 03-E10).
     pub fp8: crate::num::Fp8,
+    /// Groups of ranks, which are core numbers, that collectives name (chapter 07 section 9.2).
+    pub replica_groups: Vec<Vec<u32>>,
     /// Activation table sets, in the order that ACTIVATION_TABLE_LOAD counts.
     pub table_sets: Vec<Arc<crate::act::TableSet>>,
 }
@@ -186,6 +190,8 @@ pub struct Core {
     pub dve: DveState,
     /// POOL.
     pub pool: PoolState,
+    /// Where engines and cores wait for each other.
+    pub meetings: Meetings,
     /// Ordered log of notification records.
     pub notifications: Vec<Notification>,
     generation: Generation,
@@ -207,6 +213,7 @@ impl Core {
             act: ActState::default(),
             dve: DveState::default(),
             pool: PoolState::default(),
+            meetings: Meetings::default(),
             notifications: Vec::new(),
             spec,
         }
@@ -223,6 +230,7 @@ impl Core {
         self.act = ActState::default();
         self.dve = DveState::default();
         self.pool = PoolState::default();
+        self.meetings = Meetings::default();
         self.notifications.clear();
     }
 
@@ -240,5 +248,112 @@ impl Core {
             Space::Sbuf => &mut self.sbuf,
             Space::Psum => &mut self.psum,
         }
+    }
+
+    pub(crate) fn save(&self, fill: u8, out: &mut Vec<u8>) {
+        let Core {
+            spec: _,
+            generation: _,
+            strict: _,
+            sbuf,
+            psum,
+            sync,
+            engines,
+            queues,
+            pe,
+            act,
+            dve,
+            pool,
+            meetings,
+            notifications,
+        } = self;
+        sbuf.save(fill, out);
+        psum.save(fill, out);
+        sync.put(out);
+        engines.iter().for_each(|engine| engine.save(out));
+        queues.len().put(out);
+        queues.iter().for_each(|queue| queue.save(out));
+        pe.save(out);
+        act.put(out);
+        dve.put(out);
+        pool.put(out);
+        meetings.put(out);
+        notifications.put(out);
+    }
+
+    /// Brings a fresh core with the same spec to a stored state.
+    pub(crate) fn restore(&mut self, from: &mut Reader<'_>) -> Result<(), Damaged> {
+        let Core {
+            spec,
+            generation: _,
+            strict: _,
+            sbuf,
+            psum,
+            sync,
+            engines,
+            queues,
+            pe,
+            act,
+            dve,
+            pool,
+            meetings,
+            notifications,
+        } = self;
+        sbuf.restore(from)?;
+        psum.restore(from)?;
+        *sync = Saved::load(from)?;
+        engines.iter_mut().try_for_each(|engine| engine.restore(from))?;
+        if usize::load(from)? != queues.len() {
+            return Err(Damaged("another number of queues"));
+        }
+        queues.iter_mut().try_for_each(|queue| queue.restore(from))?;
+        pe.restore(from)?;
+        *act = Saved::load(from)?;
+        if act.resident.is_some_and(|set| set >= spec.table_sets.len()) {
+            return Err(Damaged("there is no such activation table"));
+        }
+        *dve = Saved::load(from)?;
+        *pool = Saved::load(from)?;
+        if !pool.buffer.is_sound() {
+            return Err(Damaged("gather buffer"));
+        }
+        *meetings = Saved::load(from)?;
+        *notifications = Saved::load(from)?;
+        Ok(())
+    }
+}
+
+saved!(struct ActState { accumulator, resident, convert });
+saved!(struct DveState { accumulator, search, mask, random });
+
+impl PeState {
+    fn save(&self, out: &mut Vec<u8>) {
+        let PeState { weights, raw, tags, dtype, lanes, transpose } = self;
+        let fresh = Fresh { start: &[], fill: 0 };
+        let words =
+            |words: &mut dyn Iterator<Item = u32>| words.flat_map(u32::to_le_bytes).collect::<Vec<u8>>();
+        put_pieces(&words(&mut weights.iter().map(|weight| weight.to_bits())), fresh, out);
+        put_pieces(&words(&mut raw.iter().copied()), fresh, out);
+        put_pieces(tags, fresh, out);
+        dtype.put(out);
+        lanes.put(out);
+        transpose.put(out);
+    }
+
+    fn restore(&mut self, from: &mut Reader<'_>) -> Result<(), Damaged> {
+        let PeState { weights, raw, tags, dtype, lanes, transpose } = self;
+        let mut bytes = vec![0; 4 * weights.len()];
+        take_pieces(&mut bytes, from)?;
+        let values = bytes.as_chunks().0.iter().map(|bytes| f32::from_bits(u32::from_le_bytes(*bytes)));
+        weights.iter_mut().zip(values).for_each(|(weight, value)| *weight = value);
+        let mut bytes = vec![0; 4 * raw.len()];
+        take_pieces(&mut bytes, from)?;
+        let values = bytes.as_chunks().0.iter().map(|bytes| u32::from_le_bytes(*bytes));
+        raw.iter_mut().zip(values).for_each(|(raw, value)| *raw = value);
+        take_pieces(tags, from)?;
+        *dtype = Saved::load(from)?;
+        *lanes = Saved::load(from)?;
+        *transpose = Saved::load(from)?;
+        if (1..=MAX_LANES).contains(lanes) { Ok(()) } else { Err(Damaged("contraction lanes of the array")) }
     }
 }
