@@ -12,6 +12,7 @@ pub mod copy;
 mod elementwise;
 mod emit;
 pub mod fill;
+pub mod pe;
 mod nest;
 mod odometer;
 pub mod tensor_scalar;

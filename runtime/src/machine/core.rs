@@ -74,9 +74,13 @@ pub struct PeState {
     pub transpose: bool,
 }
 
+/// Cells from a row of the array to the next one: more than there are columns, so that one column of all rows does
+/// not fall into a few cache sets, and vectors of a kernel may reach beyond the last column.
+const PE_PITCH: usize = PARTITIONS + 16;
+
 impl Default for PeState {
     fn default() -> Self {
-        let cells = MAX_LANES * PARTITIONS * PARTITIONS;
+        let cells = MAX_LANES * PARTITIONS * PE_PITCH;
         PeState {
             weights: vec![0.0; cells],
             raw: vec![0; cells],
@@ -91,7 +95,7 @@ impl Default for PeState {
 impl PeState {
     /// Index of contraction lane `j` of a row and a column.
     pub fn cell(j: usize, row: usize, column: usize) -> usize {
-        (j * PARTITIONS + row) * PARTITIONS + column
+        (j * PARTITIONS + row) * PE_PITCH + column
     }
 }
 
