@@ -1,14 +1,19 @@
 //! Running programs: the engine handle, sessions, the scheduler.
 
 mod cache;
+mod counters;
 mod deadlock;
 mod debug;
 mod defect;
+mod native;
+mod plan;
 mod random;
 mod report;
 mod run;
+mod runner;
 mod schedule;
 mod session;
+mod shapes;
 mod stops;
 mod tier;
 mod translated;
@@ -16,6 +21,7 @@ mod translated;
 use std::sync::Arc;
 
 pub use cache::CacheCounters;
+pub use counters::{ExitReason, Translations};
 pub use deadlock::{Changer, Deadlock, Waiting};
 pub use debug::Stepped;
 pub use report::{
@@ -28,7 +34,7 @@ pub use session::Session;
 pub use stops::StopError;
 pub(crate) use stops::Stops;
 pub use tier::Tier;
-pub use translated::{Translations, Translator};
+pub use translated::Translator;
 
 use crate::block::ShapeKey;
 use cache::CodeCache;

@@ -21,7 +21,7 @@ mod walk;
 
 pub use exec::{Access, Exec, LaneScalar};
 pub use fault::{Address, Fault, FaultKind};
-pub use translated::{At, Translated};
+pub use translated::{At, Ran, Stretch, Translated};
 pub use walk::{Cursor, MAX_ELEMENTS, Walk};
 
 use std::sync::Arc;
