@@ -43,6 +43,16 @@ impl Order {
         }
         order
     }
+
+    /// Whether rows have several contraction lanes.
+    pub(super) fn has_lanes(&self) -> bool {
+        self.summands.iter().any(|(lane, _)| *lane > 0)
+    }
+
+    /// For each group, the summands up to the end of its even rows, and of its odd rows.
+    pub(super) fn ends(&self) -> &[(usize, usize)] {
+        &self.ends
+    }
 }
 
 /// The stationary tile, in the order of the sum.

@@ -3,6 +3,7 @@
 //! [`Level`](crate::num::Level).
 
 mod matmul;
+mod matmul_amx;
 mod matmul_simd;
 pub mod pe;
 mod pe_moving;
