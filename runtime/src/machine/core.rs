@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::dma::{Queue, QueueSpec};
 use super::engine::Engine;
+use super::hidden::{CONVERTER_SEED, DveRandom, LaneMask, PoolState, SearchState};
 use super::memory::Partitions;
 use super::notify::Notification;
 use super::sync::SyncUnit;
@@ -128,6 +129,18 @@ pub struct ActState {
     pub accumulator: [f32; PARTITIONS],
     /// Index into [`CoreSpec::table_sets`] of the resident set.
     pub resident: Option<usize>,
+    /// Stochastic rounding of the output converter (chapter 06 section 8.1).
+    pub convert: [[u32; 2]; PARTITIONS],
+}
+
+impl Default for ActState {
+    fn default() -> Self {
+        ActState {
+            accumulator: [0.0; PARTITIONS],
+            resident: None,
+            convert: [[CONVERTER_SEED; 2]; PARTITIONS],
+        }
+    }
 }
 
 /// DVE state (chapter 05 section 1.1).
@@ -135,6 +148,23 @@ pub struct ActState {
 pub struct DveState {
     /// One reduce accumulator a partition.
     pub accumulator: [f32; PARTITIONS],
+    /// Keys and findings of searches.
+    pub search: SearchState,
+    /// Permutation of the shuffling words.
+    pub mask: LaneMask,
+    /// Random numbers.
+    pub random: DveRandom,
+}
+
+impl Default for DveState {
+    fn default() -> Self {
+        DveState {
+            accumulator: [0.0; PARTITIONS],
+            search: SearchState::default(),
+            mask: LaneMask::default(),
+            random: DveRandom::default(),
+        }
+    }
 }
 
 /// One core.
@@ -158,6 +188,8 @@ pub struct Core {
     pub act: ActState,
     /// DVE.
     pub dve: DveState,
+    /// POOL.
+    pub pool: PoolState,
     /// Ordered log of notification records.
     pub notifications: Vec<Notification>,
     generation: Generation,
@@ -176,8 +208,9 @@ impl Core {
             strict,
             queues: new_queues(&spec),
             pe: PeState::default(),
-            act: ActState { accumulator: [0.0; PARTITIONS], resident: None },
-            dve: DveState { accumulator: [0.0; PARTITIONS] },
+            act: ActState::default(),
+            dve: DveState::default(),
+            pool: PoolState::default(),
             notifications: Vec::new(),
             spec,
         }
@@ -191,8 +224,9 @@ impl Core {
         self.queues = new_queues(&spec);
         self.sync = SyncUnit::default();
         self.pe = PeState::default();
-        self.act = ActState { accumulator: [0.0; PARTITIONS], resident: None };
-        self.dve = DveState { accumulator: [0.0; PARTITIONS] };
+        self.act = ActState::default();
+        self.dve = DveState::default();
+        self.pool = PoolState::default();
         self.notifications.clear();
     }
 

@@ -7,6 +7,8 @@ use seqjit_runtime::isa::layouts::*;
 use seqjit_runtime::isa::{AluOp, Dtype, Word, op};
 
 use crate::legal::*;
+use crate::pool::{dequantize, indirect};
+use crate::vector::{get_state, set_state};
 use crate::{Case, Place, error, patch, unsupported, warning, word};
 
 pub fn cases() -> Vec<Case> {
@@ -140,7 +142,7 @@ fn opcodes() -> Vec<Case> {
         ),
         error(
             POOL_S,
-            Word::new(op::TENSOR_DEQUANTIZE),
+            word(op::TENSOR_DEQUANTIZE, dequantize()),
             "no-kernel",
             opcode,
             "TENSOR_DEQUANTIZE on sunda",
@@ -164,7 +166,7 @@ fn opcodes() -> Vec<Case> {
         ),
         unsupported(
             POOL_S,
-            Word::new(op::RAND_GET_STATE),
+            word(op::RAND_GET_STATE, get_state()),
             "opcode-refused",
             opcode,
             "RAND_GET_STATE on sunda",
@@ -172,7 +174,7 @@ fn opcodes() -> Vec<Case> {
         ),
         unsupported(
             POOL_S,
-            Word::new(op::RAND_SET_STATE),
+            word(op::RAND_SET_STATE, set_state()),
             "opcode-refused",
             opcode,
             "RAND_SET_STATE on sunda",
@@ -188,7 +190,7 @@ fn opcodes() -> Vec<Case> {
         ),
         error(
             DVE_C,
-            Word::new(op::RAND_SET_STATE),
+            word(op::RAND_SET_STATE, set_state()),
             "engine",
             opcode,
             "RAND_SET_STATE in the DVE stream",
@@ -395,7 +397,7 @@ fn addresses() -> Vec<Case> {
         // INDIRECT_COPY is the one word with an index list
         error(
             POOL_C,
-            patch(Word::new(op::INDIRECT_COPY), 12, &[0, 0, 0, 0]),
+            patch(word(op::INDIRECT_COPY, indirect()), 12, &[0, 0, 0, 0]),
             "address-form",
             (12, "src"),
             "0x00000000",
@@ -403,7 +405,7 @@ fn addresses() -> Vec<Case> {
         ),
         unsupported(
             POOL_C,
-            patch(Word::new(op::INDIRECT_COPY), 12, &[0, 0, 0, 0x20, 0, 0, 0, 0x40]),
+            patch(word(op::INDIRECT_COPY, indirect()), 12, &[0, 0, 0, 0x20, 0, 0, 0, 0x40]),
             "address-refused",
             (16, "src"),
             "0x40000000",

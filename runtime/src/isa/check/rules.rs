@@ -143,6 +143,7 @@ rules! {
     OPERATOR_ORDER "operator-order" Hard "04 §4.2" "a lone operator is op0";
     RSQRT_FORM "rsqrt-form" Hard "04 §4.2" "RSQRT has op1 BYPASS and zero instruction immediates";
     BF16_PAIRS "bf16-pairs" Hard "04 §6.3" "BF16 fast paths read pairs: even count, step 1";
+    FLOAT_DRAW "float-draw" Unsupported "06 §8.3, 00 A14" "random bits are stored as integers, on POOL also as FP32 or BF16";
     FILL_VALUE "fill-value" Hard "05 §6.3" "a fill value fits the dtype";
 
     // Sequencer, DMA.
