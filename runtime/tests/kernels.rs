@@ -6,7 +6,9 @@ use std::sync::Arc;
 use seqjit_runtime::interp::{Exec, HANDLERS};
 use seqjit_runtime::isa::field::{Addr4, Fp32Mode, PsumAcc};
 use seqjit_runtime::isa::layouts::{S3_LW_V2, S3_LW_V3, S3D3_MM_V2, S3D3_MM_V3};
-use seqjit_runtime::isa::{Decoded, Dtype, EngineId, Generation, Layout, PSUM_PITCH, Space, Tensor, Word, decode, op};
+use seqjit_runtime::isa::{
+    Decoded, Dtype, EngineId, Generation, Layout, PSUM_PITCH, Space, Tensor, Word, decode, op,
+};
 use seqjit_runtime::kernels::pe::{LoadWeights, MatMul};
 use seqjit_runtime::machine::{CoreSpec, Image, Machine, MachineOptions, Stream};
 use seqjit_runtime::num::{Fp8, Level, with_level};
@@ -30,14 +32,30 @@ impl Random {
     /// Four bytes: ordinary fp32, or pieces that are special in some format, or anything.
     fn data(&mut self, kind: Kind) -> u32 {
         const SPECIAL: [u32; 16] = [
-            0, 0x8000_0000, 0x0080_0000, 0x007F_FFFF, 0x8080_0001, 0x0000_0001, 0x7F80_0000, 0xFF80_0000, 0x7FC0_1234,
-            0x7F80_0001, 0x3F80_0000, 0x3F80_3F80, 0x0001_8001, 0x7C00_7BFF, 0x7E01_FC00, 0x2000_A001,
+            0,
+            0x8000_0000,
+            0x0080_0000,
+            0x007F_FFFF,
+            0x8080_0001,
+            0x0000_0001,
+            0x7F80_0000,
+            0xFF80_0000,
+            0x7FC0_1234,
+            0x7F80_0001,
+            0x3F80_0000,
+            0x3F80_3F80,
+            0x0001_8001,
+            0x7C00_7BFF,
+            0x7E01_FC00,
+            0x2000_A001,
         ];
         match kind {
             Kind::Ordinary => ((self.next() as f32 / u32::MAX as f32 - 0.5) * 4.0).to_bits(),
             Kind::Special => SPECIAL[self.below(16) as usize],
             // Products near 2^-126 in all the formats that get there.
-            Kind::Tiny => (0x1F80_1F80 + (self.below(3) << 23 | self.below(3) << 7)) ^ self.next() & 0x807F_807F,
+            Kind::Tiny => {
+                (0x1F80_1F80 + (self.below(3) << 23 | self.below(3) << 7)) ^ self.next() & 0x807F_807F
+            }
             Kind::Any => self.next(),
         }
     }
@@ -127,7 +145,9 @@ impl Product {
         let weights = u16::from(self.cols) * lanes;
         let base = self.row_group.1 * geometry.sbuf_pitch;
         // Descending walks start at their highest element.
-        let span = |step: i16, count: u16| if step < 0 { u32::from(count - 1) * u32::from(step.unsigned_abs()) } else { 0 };
+        let span = |step: i16, count: u16| {
+            if step < 0 { u32::from(count - 1) * u32::from(step.unsigned_abs()) } else { 0 }
+        };
         let src = Tensor {
             start: Addr4(base + span(self.steps.0, weights) * size),
             step: [self.steps.0, 0, 0],
@@ -181,29 +201,34 @@ fn exec(machine: &mut Machine) -> Exec<'_> {
     Exec { machine, core: 0, engine: EngineId::Pe, pc: 0, ends_turn: false }
 }
 
-/// Runs a pair on two machines that hold the same, once in the interpreter and once in kernels at each level.
-fn compare(product: &Product, before: &Machine) {
+/// Runs a pair in the interpreter, and from the same PSUM and array in kernels at each level.
+fn compare(product: &Product, machine: &mut Machine) {
     let [load, multiply] = product.decoded();
-    let mut plain = before.clone();
+    let (psum, pe) = (machine.cores[0].psum.clone(), machine.cores[0].pe.clone());
     for word in [&load, &multiply] {
         let handler = HANDLERS[usize::from(word.info.byte)].unwrap();
-        handler(&mut exec(&mut plain), word).unwrap_or_else(|f| panic!("{product:?}: {f:?}"));
+        handler(&mut exec(machine), word).unwrap_or_else(|f| panic!("{product:?}: {f:?}"));
     }
+    let plain = (machine.cores[0].psum.clone(), machine.cores[0].pe.clone());
     for level in Level::ALL.into_iter().filter(|level| *level <= Level::host()) {
-        let mut native = before.clone();
+        (machine.cores[0].psum, machine.cores[0].pe) = (psum.clone(), pe.clone());
         with_level(level, || {
-            let mut x = exec(&mut native);
+            let mut x = exec(machine);
             LoadWeights::bind(&x, &load).unwrap().run(&mut x);
             let ran = MatMul::bind(&x, &multiply).unwrap().run(&mut x);
             assert!(ran, "{product:?}");
         });
-        let (a, b) = (&plain.cores[0].pe, &native.cores[0].pe);
-        assert!(a.raw == b.raw && a.tags == b.tags && a.dtype == b.dtype && a.lanes == b.lanes, "{product:?}");
-        let bits = |weights: &[f32]| weights.iter().map(|w| w.to_bits()).collect::<Vec<_>>();
-        assert_eq!(bits(&a.weights), bits(&b.weights), "{level}: weights of {product:?}");
+        let (a, b) = (&plain.1, &machine.cores[0].pe);
+        assert!(
+            a.raw == b.raw && a.tags == b.tags && a.dtype == b.dtype && a.lanes == b.lanes,
+            "{product:?}"
+        );
+        let same = a.weights.iter().map(|w| w.to_bits()).eq(b.weights.iter().map(|w| w.to_bits()));
+        assert!(same, "{level}: weights of {product:?}");
         for partition in 0..128 {
-            let [a, b] = [&plain, &native].map(|m| m.cores[0].psum.partition(partition));
-            if let Some(at) = a.iter().zip(b).position(|(a, b)| a != b) {
+            let [a, b] = [&plain.0, &machine.cores[0].psum].map(|psum| psum.partition(partition));
+            if a != b {
+                let at = a.iter().zip(b).position(|(a, b)| a != b).unwrap();
                 let cell = |row: &[u8]| u32::from_le_bytes(row[at / 4 * 4..][..4].try_into().unwrap());
                 let (a, b) = (cell(a), cell(b));
                 panic!("{level}: partition {partition} byte {at}: {a:08x} and {b:08x} of {product:?}");
@@ -232,7 +257,7 @@ fn products_of_every_datatype() {
         for dtype in DTYPES {
             for (rows, cols, n) in [(128, 128, 70), (33, 5, 16), (1, 1, 1), (64, 17, 48), (31, 128, 33)] {
                 for accumulate in [false, true] {
-                    compare(&Product { accumulate, ..Product::plain(dtype, rows, cols, n) }, &machine);
+                    compare(&Product { accumulate, ..Product::plain(dtype, rows, cols, n) }, &mut machine);
                 }
             }
         }
@@ -248,7 +273,7 @@ fn parts_of_fp32() {
         let mut machine = machine(Generation::Cayman);
         fill(&mut machine, &mut random, kind);
         for modes in parts.into_iter().flat_map(|a| parts.map(|b| [a, b])) {
-            compare(&Product { modes, ..Product::plain(Dtype::FP32, 40, 20, 20) }, &machine);
+            compare(&Product { modes, ..Product::plain(Dtype::FP32, 40, 20, 20) }, &mut machine);
         }
     }
 }
@@ -269,15 +294,22 @@ fn tiles_packings_and_walks() {
         compare(
             &Product {
                 generation,
-                packing: if fp8 && generation != Generation::Sunda { [0, 1, 3][random.below(3) as usize] } else { 0 },
+                packing: if fp8 && generation != Generation::Sunda {
+                    [0, 1, 3][random.below(3) as usize]
+                } else {
+                    0
+                },
                 row_group: (row.0, row.1),
                 col_group: (col.0, col.1),
-                moving: ([inner, 3, 2], [[1, inner as i16 + 2, 3], [0, 1, -1], [2, -1, 5]][random.below(3) as usize]),
+                moving: (
+                    [inner, 3, 2],
+                    [[1, inner as i16 + 2, 3], [0, 1, -1], [2, -1, 5]][random.below(3) as usize],
+                ),
                 steps: ([-1, 1, -9, 0][random.below(4) as usize], [1, -1, 2, 0][random.below(4) as usize]),
                 accumulate: random.below(2) == 0,
                 ..Product::plain(dtype, 1 + random.below(row.2) as u8, 1 + random.below(col.2) as u8, 1)
             },
-            &machine,
+            &mut machine,
         );
     }
 }
@@ -313,7 +345,7 @@ fn transposes() {
                 cell.copy_from_slice(&one(dtype).to_le_bytes()[..size]);
             }
             let product = Product { transpose: true, ..Product::plain(dtype, rows, cols, u16::from(rows)) };
-            compare(&product, &machine);
+            compare(&product, &mut machine);
         }
     }
 }

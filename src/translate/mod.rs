@@ -12,9 +12,9 @@ pub mod copy;
 mod elementwise;
 mod emit;
 pub mod fill;
-pub mod pe;
 mod nest;
 mod odometer;
+pub mod pe;
 pub mod tensor_scalar;
 pub mod tensor_tensor;
 

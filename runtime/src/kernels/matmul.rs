@@ -119,7 +119,9 @@ macro_rules! columns {
             // SAFETY: the caller's promise.
             Rounding::Ieee => unsafe { columns::<$vector, $m, $n, false>(stationary, moving, width, sink) },
             // SAFETY: the caller's promise.
-            Rounding::FlushTiny => unsafe { columns::<$vector, $m, $n, true>(stationary, moving, width, sink) },
+            Rounding::FlushTiny => unsafe {
+                columns::<$vector, $m, $n, true>(stationary, moving, width, sink)
+            },
         }
     }};
 }
@@ -189,6 +191,7 @@ unsafe fn columns<V: Vector, const M: usize, const N: usize, const FLUSH: bool>(
 
 /// `M` columns at `N` vectors from position `at` on; `false` if a rounding could not be decided.
 #[inline(always)]
+#[expect(clippy::needless_range_loop, reason = "adaptors of iterators would not be inlined for sure")]
 unsafe fn block<V: Vector, const M: usize, const N: usize, const FLUSH: bool>(
     stationary: &Stationary<'_>,
     column: usize,
@@ -228,13 +231,14 @@ unsafe fn block<V: Vector, const M: usize, const N: usize, const FLUSH: bool>(
 
 /// One chain of fused multiply-adds for each sum of a block.
 #[inline(always)]
+#[expect(clippy::needless_range_loop, reason = "adaptors of iterators would not be inlined for sure")]
 unsafe fn chain<V: Vector, const M: usize, const N: usize, const FLUSH: bool>(
     weights: *const f32,
     offsets: &[usize],
     mut moving: *const f32,
     doubtful: &mut V::Mask,
 ) -> [[V; N]; M] {
-    // SAFETY: the promise of `block`. Loops with an index, because closures would not be inlined for sure.
+    // SAFETY: the promise of `block`.
     unsafe {
         let mut sums = [[V::splat(0.0); N]; M];
         for offset in offsets {

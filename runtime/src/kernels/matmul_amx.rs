@@ -30,7 +30,12 @@ impl PackedWeights {
     /// Lays out the weights of a tile: `offsets` say where the first column of each summand of `order` lies; 15 more
     /// than the last column must be there. `None`: some weight is no bfloat16, or rows have several contraction
     /// lanes.
-    pub(super) fn new(weights: &[f32], offsets: &[usize], order: &Order, columns: usize) -> Option<PackedWeights> {
+    pub(super) fn new(
+        weights: &[f32],
+        offsets: &[usize],
+        order: &Order,
+        columns: usize,
+    ) -> Option<PackedWeights> {
         let fits = |at: &usize| all_bfloat16(&weights[*at..][..columns]);
         if order.has_lanes() || !offsets.iter().all(fits) {
             return None;
@@ -144,6 +149,25 @@ pub(super) fn product(
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 pub(super) use x86::Amx;
 
+/// For hosts that have no tile registers.
+#[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
+pub(super) enum Amx {}
+
+#[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
+impl Amx {
+    /// There are none.
+    pub(super) fn new() -> Option<Amx> {
+        None
+    }
+}
+
+#[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
+impl Tiles for Amx {
+    fn product(&mut self, _: &[Tile], _: [&[Tile]; 2], _: &mut [[f32; PANEL]; 2 * ROWS], _: usize) {
+        match *self {}
+    }
+}
+
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod x86 {
     use std::arch::asm;
@@ -226,7 +250,9 @@ mod x86 {
             at: usize,
         ) {
             let groups = left.len();
-            assert!(right.len() == groups && columns.len() == 2 * groups && groups > 0 && at + 2 * ROWS <= PANEL);
+            assert!(
+                right.len() == groups && columns.len() == 2 * groups && groups > 0 && at + 2 * ROWS <= PANEL
+            );
             let (top, bottom) = (sums[0][at..].as_mut_ptr(), sums[ROWS][at..].as_mut_ptr());
             // SAFETY: the registers are configured; every tile that is read lies in the slices, whose lengths are as
             // asserted, and 16 rows of 64 bytes, PANEL elements apart, are written on from each of four places.
@@ -387,16 +413,15 @@ mod tests {
 
     #[test]
     fn the_instructions_follow_the_definition() {
-        #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
-        if let Some(mut amx) = Amx::new() {
-            for (rows, columns, width) in SHAPES {
-                for spread in [3, 20, 60] {
-                    check(&mut amx, rows, columns, width, spread);
-                }
-            }
+        let Some(mut amx) = Amx::new() else {
+            eprintln!("SKIPPED: this host has no AMX");
             return;
+        };
+        for (rows, columns, width) in SHAPES {
+            for spread in [3, 20, 60] {
+                check(&mut amx, rows, columns, width, spread);
+            }
         }
-        eprintln!("SKIPPED: this host has no AMX");
     }
 
     /// What does not fit is refused.

@@ -6,9 +6,10 @@
 use std::cell::Cell;
 
 use super::matmul::{self, Order, PANEL, Rounding, Sink, Stationary};
+use super::matmul_amx::{self, Amx, PackedPanel, PackedWeights};
 use super::pe_moving::{Adjust, Moving, lowest_exponent};
 use super::transpose::{self, SQUARE};
-use crate::interp::pe::{MAX_LANES, Multiply, ResultKind, WeightLoad, flushes, operand};
+use crate::interp::pe::{MAX_LANES, Multiply, ResultKind, Tile, WeightLoad, flushes, operand};
 use crate::interp::{Cursor, Exec, FaultKind, Walk};
 use crate::isa::field::Fp32Mode;
 use crate::isa::{Decoded, Dtype, PARTITIONS, Space};
@@ -19,6 +20,13 @@ use crate::num::{self, Fp8, canonical};
 thread_local! {
     /// Buffers of the last word of this thread.
     static MOVING: Cell<Moving> = Cell::default();
+}
+
+/// The weights of a tile of the array, packed for tile registers.
+#[derive(Clone, Debug)]
+pub(crate) struct PackedTile {
+    tile: Tile,
+    weights: PackedWeights,
 }
 
 /// LDWEIGHTS with its operands.
@@ -51,7 +59,13 @@ impl LoadWeights {
                 let cells = at..at + c.tile.cols;
                 let position = |e| c.packing.stationary(e, j, c.tile.cols);
                 let (first, step) = (position(0), position(1) - position(0));
-                place(&row.raw[first..], &row.values[first..], step, &mut pe.raw[cells.clone()], &mut pe.weights[cells]);
+                place(
+                    &row.raw[first..],
+                    &row.values[first..],
+                    step,
+                    &mut pe.raw[cells.clone()],
+                    &mut pe.weights[cells],
+                );
             }
         }
         self.0.note_loaded(pe);
@@ -150,12 +164,13 @@ impl MatMul {
         let mut moving = MOVING.take();
         let core = x.core();
         let order = Order::new(c.packing.lanes(), c.tile.rows);
-        // A transposing word looks at the moving operand before it is adjusted.
-        let transposing = matches!(result, ResultKind::Raw(_));
-        let adjust = if transposing { Adjust::Keep } else { Adjust::of(c) };
+        let tiles = self.tiles(&mut core.pe, &order);
+        // A transposing word looks at the moving operand before it is adjusted; tile instructions flush themselves.
+        let untouched = tiles.is_some() || matches!(result, ResultKind::Raw(_));
+        let adjust = if untouched { Adjust::Keep } else { Adjust::of(c) };
         let lowest = moving.gather(c, walk, core.memory(walk.space), core.spec.fp8, &order, adjust);
         match result {
-            ResultKind::Fp32 => self.floats(core, &order, &moving, lowest),
+            ResultKind::Fp32 => self.floats(core, &order, &moving, lowest, tiles),
             ResultKind::Uint32 => self.integers(core, &order, &moving),
             ResultKind::Raw(dtype) => match one_hot_rows(&order, &moving) {
                 Some(rows) => self.copy(core, &moving, &rows),
@@ -186,19 +201,51 @@ impl MatMul {
         if lowest >= -126 { Rounding::Ieee } else { Rounding::FlushTiny }
     }
 
-    fn floats(&self, core: &mut Core, order: &Order, moving: &Moving, lowest: u32) {
-        let Multiply { c, begin, cells, .. } = &self.0;
+    /// Tile registers, if they can do this word; the weights are packed for them then.
+    fn tiles(&self, pe: &mut PeState, order: &Order) -> Option<Amx> {
+        let c = &self.0.c;
+        if self.0.result != ResultKind::Fp32 || !flushes(c.dtype) {
+            return None;
+        }
+        let tiles = Amx::new()?;
+        if !pe.packed.as_ref().is_some_and(|packed| packed.tile == c.tile) {
+            let weights = PackedWeights::new(&pe.weights, &self.offsets(order), order, c.tile.cols)?;
+            pe.packed = Some(PackedTile { tile: c.tile, weights });
+        }
+        Some(tiles)
+    }
+
+    fn floats(&self, core: &mut Core, order: &Order, moving: &Moving, lowest: u32, tiles: Option<Amx>) {
         let Core { psum, pe, .. } = core;
+        let mut cursor = self.0.cells.start();
+        if let (Some(mut tiles), Some(packed)) = (tiles, &pe.packed) {
+            let mut packed_panel = PackedPanel::default();
+            for (_, width, panel) in moving.panels() {
+                packed_panel.pack(panel, order);
+                matmul_amx::product(
+                    &mut tiles,
+                    &packed.weights,
+                    &packed_panel,
+                    width,
+                    &mut self.sink(psum, &mut cursor, width),
+                );
+            }
+            return;
+        }
         let offsets = self.offsets(order);
         let rounding = self.rounding(&pe.weights, &offsets, lowest);
-        let stationary = Stationary { values: &pe.weights, offsets: &offsets, order, columns: c.tile.cols };
-        let mut cursor = cells.start();
+        let stationary =
+            Stationary { values: &pe.weights, offsets: &offsets, order, columns: self.0.c.tile.cols };
         for (_, width, panel) in moving.panels() {
-            let segments = segments(cells, &mut cursor, width);
-            let mut sums =
-                Cells { memory: psum, partition: cells.partition, segments, columns: c.tile.cols, begin: *begin };
-            matmul::product(&stationary, panel, width, rounding, &mut sums);
+            matmul::product(&stationary, panel, width, rounding, &mut self.sink(psum, &mut cursor, width));
         }
+    }
+
+    /// The next `width` cells of every column.
+    fn sink<'a>(&self, psum: &'a mut Partitions, cursor: &mut Cursor, width: usize) -> Cells<'a> {
+        let Multiply { c, begin, cells, .. } = &self.0;
+        let segments = segments(cells, cursor, width);
+        Cells { memory: psum, partition: cells.partition, segments, columns: c.tile.cols, begin: *begin }
     }
 
     /// UINT8 operands: wrapping 32-bit sums (decision 05-11).
@@ -256,8 +303,7 @@ impl MatMul {
         let Multiply { c, cells, moving: walk, .. } = &self.0;
         let tile = c.tile;
         let hot = one_hot(order, moving);
-        let lowest =
-            moving.gather(c, walk, core.memory(walk.space), core.spec.fp8, order, Adjust::of(c));
+        let lowest = moving.gather(c, walk, core.memory(walk.space), core.spec.fp8, order, Adjust::of(c));
         let Core { psum, pe, spec, .. } = core;
         let offsets = self.offsets(order);
         let whole = |raw: &u32| operand(*raw, dtype, Fp32Mode(0), 0, spec.fp8);
@@ -312,10 +358,10 @@ struct Hot {
 multiversion! {
     fn find_hot(panel: &[f32], hot: &mut Hot) {
         for (summand, values) in panel.as_chunks::<PANEL>().0.iter().enumerate() {
-            for n in 0..PANEL {
-                let nonzero = values[n] != 0.0;
+            for (n, value) in values.iter().enumerate() {
+                let nonzero = *value != 0.0;
                 hot.nonzero[n] += u32::from(nonzero);
-                hot.ones[n] += u32::from(values[n] == 1.0);
+                hot.ones[n] += u32::from(*value == 1.0);
                 hot.summand[n] = if nonzero { summand as u32 } else { hot.summand[n] };
             }
         }
@@ -405,7 +451,9 @@ impl Sink for Cells<'_> {
             if self.begin {
                 each_cell(row, &self.segments, |n, _: [u8; 4]| canonical(sums[n]).to_le_bytes());
             } else {
-                each_cell(row, &self.segments, |n, old| canonical(f32::from_le_bytes(old) + sums[n]).to_le_bytes());
+                each_cell(row, &self.segments, |n, old| {
+                    canonical(f32::from_le_bytes(old) + sums[n]).to_le_bytes()
+                });
             }
         }
     }

@@ -12,6 +12,7 @@ use super::sync::SyncUnit;
 use crate::interp::Instruction;
 use crate::interp::pe::MAX_LANES;
 use crate::isa::{Dtype, EngineId, Generation, PARTITIONS, Space};
+use crate::kernels::pe::PackedTile;
 use crate::sequencer::legal_opcodes;
 
 /// The words of one engine, decoded once.
@@ -73,6 +74,8 @@ pub struct PeState {
     pub lanes: usize,
     /// The last LDWEIGHTS carried the transpose flag.
     pub transpose: bool,
+    /// The weights as a kernel wants them; forgotten at every LDWEIGHTS.
+    pub(crate) packed: Option<PackedTile>,
 }
 
 /// Cells from a row of the array to the next one: more than there are columns, so that one column of all rows does
@@ -89,6 +92,7 @@ impl Default for PeState {
             dtype: Dtype::INVALID,
             lanes: 1,
             transpose: false,
+            packed: None,
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::isa::{Decoded, Dtype};
 use crate::machine::PeState;
 use crate::num::{self, canonical};
 
-pub(crate) use operands::{Common, Multiply, ResultKind, WeightLoad, flushes, fp32_part, operand};
+pub(crate) use operands::{Common, Multiply, ResultKind, Tile, WeightLoad, flushes, fp32_part, operand};
 
 /// Low mantissa bits that the HIGH part of an fp32 operand lacks (decision 05-12).
 pub const FP32_LO_BITS: u32 = 12;

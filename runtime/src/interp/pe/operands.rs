@@ -251,6 +251,7 @@ impl WeightLoad {
         pe.dtype = self.c.dtype;
         pe.lanes = self.c.packing.lanes();
         pe.transpose = self.c.transpose;
+        pe.packed = None;
     }
 }
 
