@@ -71,6 +71,7 @@ pub fn accumulators(a: &Core, b: &Core) -> Option<String> {
         // The text shows every further member too, though not the payload of a NaN.
         .or_else(|| unequal("ACT", &format!("{:?}", a.act), &format!("{:?}", b.act)))
         .or_else(|| unequal("DVE", &format!("{:?}", a.dve), &format!("{:?}", b.dve)))
+        .or_else(|| unequal("POOL", &format!("{:?}", a.pool), &format!("{:?}", b.pool)))
 }
 
 /// Registers and sequencer of an engine.

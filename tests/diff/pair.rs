@@ -66,6 +66,7 @@ impl Pair {
         state::memories(a, b, WINDOW as usize)
             .or_else(|| state::synchronisation(a, b))
             .or_else(|| state::engine(&a.engines[index], &b.engines[index]))
+            .or_else(|| state::accumulators(a, b))
             .or_else(|| if pe { state::weights(&a.pe, &b.pe) } else { None })
     }
 
@@ -158,18 +159,9 @@ fn tables() -> Vec<Arc<TableSet>> {
 
 /// Random contents, the same in both machines, for what words use of the memories and for what they find
 /// elsewhere.
-fn fill(machines: &mut [Machine; 2], rng: &mut ChaCha8Rng) {
-    let mut row = vec![0; WINDOW as usize];
-    for space in [Space::Sbuf, Space::Psum] {
-        for partition in 0..PARTITIONS {
-            row.chunks_exact_mut(4).for_each(|e| e.copy_from_slice(&number(rng).to_le_bytes()));
-            for machine in &mut *machines {
-                let memory = machine.cores[0].memory_mut(space);
-                memory.partition_mut(partition)[..row.len()].copy_from_slice(&row);
-                memory.note_written(partition, 0, row.len());
-            }
-        }
-    }
+fn fill([a, b]: &mut [Machine; 2], rng: &mut ChaCha8Rng) {
+    let mut machines = [a, b];
+    fill_memories(&mut machines, rng);
     let mut buffer = vec![0; BUFFER];
     rng.fill_bytes(&mut buffer);
     let semaphores = std::array::from_fn(|_| rng.random_range(0..6));
@@ -183,6 +175,21 @@ fn fill(machines: &mut [Machine; 2], rng: &mut ChaCha8Rng) {
         [core.act.accumulator, core.dve.accumulator] = accumulators;
         core.act.resident = resident;
         machine.start_all();
+    }
+}
+
+/// Random contents, the same in all machines, for what words use of SBUF and PSUM.
+pub fn fill_memories(machines: &mut [&mut Machine], rng: &mut ChaCha8Rng) {
+    let mut row = vec![0; WINDOW as usize];
+    for space in [Space::Sbuf, Space::Psum] {
+        for partition in 0..PARTITIONS {
+            row.chunks_exact_mut(4).for_each(|e| e.copy_from_slice(&number(rng).to_le_bytes()));
+            for machine in &mut *machines {
+                let memory = machine.cores[0].memory_mut(space);
+                memory.partition_mut(partition)[..row.len()].copy_from_slice(&row);
+                memory.note_written(partition, 0, row.len());
+            }
+        }
     }
 }
 

@@ -1,10 +1,18 @@
-//! Kernels: whole words in vector code, for opcodes whose arithmetic dominates. Translated code runs them in place
-//! of interpreter functions, which define what they do; tests hold each kernel to its definition bit for bit at every
-//! [`Level`](crate::num::Level).
+//! Kernels: whole words, or the rows of words, at the speed of the CPU's vectors, bit for bit what the interpreter
+//! defines. They are chosen by [`Level`](crate::num::Level). This is where the runtime is unsafe beside
+//! the dispatch of `num`.
 
+pub mod act;
+pub(crate) mod act_table;
+pub(crate) mod fp16;
 mod matmul;
 mod matmul_amx;
 mod matmul_simd;
 pub mod pe;
 mod pe_moving;
+pub mod reduce;
+pub mod rows;
+pub mod rows_select;
 mod transpose;
+#[cfg(target_arch = "x86_64")]
+mod transpose4;
