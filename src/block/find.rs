@@ -84,11 +84,11 @@ pub fn extended_events(decoded: &Decoded) -> (WaitMode, UpdateMode) {
     })
 }
 
-fn waits(decoded: &Decoded) -> bool {
+pub(super) fn waits(decoded: &Decoded) -> bool {
     decoded.events.wait_mode != WaitMode::NONE || extended_events(decoded).0 != WaitMode::NONE
 }
 
-fn updates(decoded: &Decoded) -> bool {
+pub(super) fn updates(decoded: &Decoded) -> bool {
     decoded.events.update_mode != UpdateMode::NONE || extended_events(decoded).1 != UpdateMode::NONE
 }
 

@@ -8,6 +8,7 @@
 pub mod activation;
 mod alu;
 mod compile;
+pub mod control;
 mod convert;
 pub mod copy;
 mod elementwise;
@@ -16,19 +17,24 @@ pub mod fill;
 mod nest;
 mod odometer;
 pub mod pe;
+pub mod register_alu;
+mod registers;
 pub mod select;
 pub mod tensor_reduce;
 pub mod tensor_scalar;
 pub mod tensor_tensor;
 
-pub use compile::{Code, CodeMemory, CompileError, Context, Isa};
+pub use compile::{Code, CodeMemory, CompileError, Context, Isa, list};
+pub use control::{Control, of as control};
 use elementwise::Elementwise;
+pub use register_alu::{FAULT, evaluate_for_code};
+pub use registers::{NOWHERE, RegisterContext};
 
 use std::fmt;
 
 use seqjit_runtime::interp::{Exec, FaultKind, LaneScalar, Walk};
-use seqjit_runtime::isa::field::{ImmSrc, ImmSrcN, Kind};
-use seqjit_runtime::isa::{AluOp, Decoded, Dtype, decode, opcode_info};
+use seqjit_runtime::isa::field::{Addr8, Field, ImmSrc, ImmSrcN, Kind};
+use seqjit_runtime::isa::{Addr8Form, AluOp, Decoded, Dtype, decode, opcode_info};
 
 use crate::block::{MAX_SOURCES, ShapeKey};
 
@@ -49,6 +55,8 @@ pub enum Refusal {
     Dimensions,
     /// A check failed: the interpreter raises the fault.
     Checks,
+    /// Another thread is compiling the shape.
+    Pending,
     /// The code cache is too small for the shape.
     CacheFull,
     /// Cranelift refused the shape, which is a defect.
@@ -66,6 +74,7 @@ impl fmt::Display for Refusal {
             Refusal::Datatype(dtype) => write!(f, "datatype {}", dtype.text()),
             Refusal::Dimensions => write!(f, "operands of different sizes"),
             Refusal::Checks => write!(f, "failed check"),
+            Refusal::Pending => write!(f, "being compiled"),
             Refusal::CacheFull => write!(f, "code cache too small"),
             Refusal::Compiler => write!(f, "compiler error"),
         }
@@ -101,6 +110,8 @@ pub enum Lowering {
     Inline(Inline),
     /// In a kernel of the runtime, which does the whole word.
     Kernel(Kernel),
+    /// It computes nothing on tensors.
+    Control(Control),
 }
 
 /// The lowering of an opcode that is compiled.
@@ -133,6 +144,19 @@ pub struct Kernel {
 pub type Bound = Box<dyn Fn(&mut Exec<'_>) -> bool>;
 
 macro_rules! lowering_table {
+    (@entry $table:ident $byte:literal inline control $function:ident) => {
+        $table[$byte] = Some(Lowering::Control(control::$function()));
+    };
+    (@entry $table:ident $byte:literal sequencer $module:ident $function:ident) => {
+        $table[$byte] = Some(Lowering::Control(Control::Sequencer));
+    };
+    (@entry $table:ident $byte:literal inline register_alu $function:ident) => {
+        $table[$byte] = Some(Lowering::Control(register_alu::$function()));
+    };
+    (@name $table:ident $byte:literal $module:ident $function:ident) => {
+        $table[$byte] = concat!(stringify!($module), "::", stringify!($function));
+    };
+    (@name $table:ident $byte:literal) => {};
     (@entry $table:ident $byte:literal inline $module:ident $function:ident) => {
         $table[$byte] = Some(Lowering::Inline($module::$function()));
     };
@@ -149,25 +173,46 @@ macro_rules! lowering_table {
             $(lowering_table!(@entry table $byte $($lowering)? $($module $function)?);)*
             table
         };
+
+        /// The function that each opcode byte has under the same name in the interpreter and here.
+        static NAMES: [&str; 256] = {
+            let mut table = [""; 256];
+            $(lowering_table!(@name table $byte $($module $function)?);)*
+            table
+        };
     };
 }
 seqjit_runtime::for_each_opcode!(lowering_table);
 
+/// The lowering of an opcode.
+fn table(opcode: u8) -> Option<Lowering> {
+    LOWERINGS[usize::from(opcode)]
+}
+
 /// The lowering of a word.
 pub fn lowering(x: &Exec<'_>, w: &Decoded) -> Result<Lowering, Refusal> {
-    match LOWERINGS[usize::from(w.info.byte)] {
+    match table(w.info.byte) {
         None => Err(Refusal::Opcode(w.info.byte)),
         Some(Lowering::Inline(inline)) => {
             Ok((inline.kernel)(x, w).map_or(Lowering::Inline(inline), Lowering::Kernel))
         }
-        Some(kernel) => Ok(kernel),
+        Some(other) => Ok(other),
     }
+}
+
+/// The name in the opcode table of what runs an opcode; empty if nothing does.
+pub fn name(opcode: u8) -> &'static str {
+    NAMES[usize::from(opcode)]
 }
 
 /// Whether an operand of a word comes from a register, so that it may differ from one time to the next.
 pub fn reads_registers(w: &Decoded) -> bool {
     w.operands.layout().def().fields.iter().any(|field| match field.kind {
         Kind::Tensor(_) | Kind::Addr4 => w.word.0[field.offset + 3] & 0xE0 != 0,
+        Kind::Addr8 => {
+            let address = <Addr8 as Field>::read(&w.word.0[field.offset..field.offset + field.size]);
+            matches!(address.form(), Addr8Form::Registers { .. })
+        }
         Kind::Enum(table) => match w.word.0[field.offset] {
             code if table.name == ImmSrc::TABLE.name => code == ImmSrc::REG_PTR.0,
             code if table.name == ImmSrcN::TABLE.name => code == ImmSrcN::REG_PTR.0,

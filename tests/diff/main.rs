@@ -18,7 +18,7 @@ use std::sync::Mutex;
 use rand::{RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use seqjit::runtime::isa::{EngineId, Generation, op, opcode_info};
-use seqjit::{Engine, Refusal};
+use seqjit::{Engine, EngineOptions, Refusal};
 
 use pair::Pair;
 use words::Case;
@@ -119,7 +119,8 @@ fn every_opcode_agrees() {
             println!("{name}: {} words in native code, {:?}", outcome.translated, outcome.fallbacks);
             let native = outcome.failure.is_none() && words::is_native(opcode);
             let left = if native { outcome.fallbacks.values().sum() } else { 0 };
-            let idle = native && outcome.translated < each / 2;
+            // Some wait for what does not come, and words of the sequencer are traced or checked one by one.
+            let idle = native && outcome.translated < each / 5;
             let idle = idle.then(|| format!("{} words in native code", outcome.translated));
             let fallen = (left > each / 5).then(|| format!("{left} fallbacks: {:?}", outcome.fallbacks));
             let found = outcome.explain().or(idle).or(fallen);
@@ -138,7 +139,7 @@ fn every_opcode_agrees() {
 /// A wrong lowering of any opcode is found, and shrinks to one word.
 #[test]
 fn a_wrong_lowering_is_found() {
-    for opcode in words::opcodes(Generation::Cayman).into_iter().filter(|o| words::is_native(*o)) {
+    for opcode in words::opcodes(Generation::Cayman).into_iter().filter(|o| words::can_be_spoilt(*o)) {
         let outcome = compare(&Engine::with_defect(opcode), Generation::Cayman, opcode, 1000);
         let failure = outcome.explain().unwrap_or_else(|| panic!("nothing found in 0x{opcode:02x}"));
         assert_eq!(outcome.minimal.len(), 1, "0x{opcode:02x}: {failure}");
@@ -188,7 +189,9 @@ fn equal_shapes_share_code() {
 /// A cache much too small for its words forgets code over and over, and results do not change.
 #[test]
 fn a_small_code_cache_changes_nothing() {
-    let engine = Engine::with_code_limit(64 << 10);
+    let mut options = EngineOptions::default();
+    options.code_limit = 64 << 10;
+    let engine = Engine::with_options(options).unwrap();
     let outcome = compare(&engine, Generation::Cayman, op::TENSOR_SCALAR_ARITH_OP, 2000);
     assert_eq!(outcome.failure, None);
     let counters = engine.cache_counters();
