@@ -30,6 +30,7 @@ fn machine() -> Machine {
         dve_programs: None,
         fp8: Fp8::default(),
         table_sets: Vec::new(),
+        replica_groups: Vec::new(),
     };
     let image = Image { generation: Generation::Cayman, cores: vec![Arc::new(core)], buffers: Vec::new() };
     let mut machine = Machine::new(&image, MachineOptions { strict: false, ..MachineOptions::default() });
