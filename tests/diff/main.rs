@@ -189,7 +189,7 @@ fn equal_shapes_share_code() {
 #[test]
 fn a_small_code_cache_changes_nothing() {
     let engine = Engine::with_code_limit(64 << 10);
-    let outcome = compare(&engine, Generation::Cayman, op::CAST, 2000);
+    let outcome = compare(&engine, Generation::Cayman, op::TENSOR_SCALAR_ARITH_OP, 2000);
     assert_eq!(outcome.failure, None);
     let counters = engine.cache_counters();
     assert!(counters.evictions > 1, "{counters:?}");

@@ -66,6 +66,7 @@ impl Pair {
         state::memories(a, b, WINDOW as usize)
             .or_else(|| state::synchronisation(a, b))
             .or_else(|| state::engine(&a.engines[index], &b.engines[index]))
+            .or_else(|| state::accumulators(a, b))
             .or_else(|| if pe { state::weights(&a.pe, &b.pe) } else { None })
     }
 

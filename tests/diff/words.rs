@@ -1,13 +1,15 @@
 //! Random legal words of the translated families, and data for them.
 
+mod lanes;
+
 use rand::seq::IndexedRandom;
 use rand::{Rng, RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use seqjit::runtime::isa::check::{CheckContext, Severity, check};
 use seqjit::runtime::isa::field::{
-    Addr4, DtypePair, Field, Imm, ImmSrc, Kind, ReverseOps, UpdateMode, WaitMode,
+    Addr4, DtypePair, Field, Imm, ImmSrc, ImmSrcN, Kind, ReverseOps, UpdateMode, WaitMode,
 };
-use seqjit::runtime::isa::layouts::{D4_MR, S3D3_TS, S3S3D3_TT, S4D4_TR};
+use seqjit::runtime::isa::layouts::{D4_MR, S3D3_AC, S3D3_TS, S3S3D3_TT, S4D4_TR};
 use seqjit::runtime::isa::{
     AluOp, AluSet, Dtype, EngineId, Events, Execution, Generation, Layout, Lowering, OPCODES, PSUM_PITCH,
     Tensor, Word, decode, op, opcode_info,
@@ -185,6 +187,20 @@ fn to_registers(rng: &mut impl RngCore, case: &mut Case) {
         }
         moved.write(&mut case.word);
     }
+    if let Some(scalars) = S3D3_AC::of(&decoded.operands) {
+        let mut moved = S3D3_AC::read(&case.word);
+        if scalars.scale_src == ImmSrc::PTR
+            && let Some(register) = place(rng, scalars.scale_value.0)
+        {
+            (moved.scale_src, moved.scale_value) = (ImmSrc::REG_PTR, Imm(register.into()));
+        }
+        if scalars.bias_src_n == ImmSrcN::PTR
+            && let Some(register) = place(rng, scalars.bias.0)
+        {
+            (moved.bias_src_n, moved.bias) = (ImmSrcN::REG_PTR, Imm(register.into()));
+        }
+        moved.write(&mut case.word);
+    }
 }
 
 pub struct Maker<'a, R> {
@@ -208,6 +224,11 @@ impl<R: RngCore> Maker<'_, R> {
             op::TENSOR_SCALAR_ARITH_OP => self.tensor_scalar(),
             op::COPY | op::CAST | op::RECIPROCAL => self.copy(opcode),
             op::MEMSET => self.memset(),
+            op::ACTIVATE => self.activate(),
+            op::ACTIVATION_TABLE_LOAD => self.table_load(),
+            op::ACTIVATION_READ_ACCUMULATOR => self.read_accumulator(),
+            op::TENSOR_REDUCE_ARITH_OP | op::TENSOR_REDUCE_ADD_BF16 => self.tensor_reduce(opcode),
+            op::TENSOR_SCALAR_AFFINE_SELECT => self.affine_select(),
             op::LDWEIGHTS | op::MATMUL => self.pe(opcode),
             _ => return self.control(opcode),
         }
@@ -373,8 +394,16 @@ impl<R: RngCore> Maker<'_, R> {
     }
 }
 
-const INTEGERS: [Dtype; 6] =
-    [Dtype::INT8, Dtype::UINT8, Dtype::INT16, Dtype::UINT16, Dtype::INT32, Dtype::UINT32];
+const INTEGERS: [Dtype; 8] = [
+    Dtype::INT8,
+    Dtype::UINT8,
+    Dtype::INT16,
+    Dtype::UINT16,
+    Dtype::INT32,
+    Dtype::UINT32,
+    Dtype::INT64,
+    Dtype::UINT64,
+];
 
 /// Bits of an FP32 number: one third ordinary, one third special, one third random bits.
 pub fn number(rng: &mut impl RngCore) -> u32 {

@@ -5,39 +5,52 @@ use super::{Access, Exec, FaultKind, Flow, Walk};
 use crate::isa::field::Subdim;
 use crate::isa::layouts::S4D4_TR;
 use crate::isa::{AluClass, AluOp, AluSet, Decoded, Dtype, Generation};
-use crate::num::{self, ArgFold};
+use crate::num::{self, ArgFold, Fp8};
 
 /// Source elements gathered at a time, unless one fold is longer.
 const CHUNK: usize = 2048;
 
 /// TENSOR_REDUCE_ARITH_OP (section 6.1).
 pub fn arith(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
-    let o = *x.operands::<S4D4_TR>(w)?;
-    let class = o.op.info().map(|i| i.class);
-    let kind = match class {
-        Some(AluClass::ArgReduce) => Fold::Position,
-        _ if o.op.in_set(AluSet::IS, Generation::Maverick) && o.op != AluOp::MOD => Fold::Integer,
-        _ => Fold::Float,
-    };
-    reduce(x, &o, o.op, kind)
+    resolve(x, w)?.run(x);
+    Ok(Flow::Next)
 }
 
 /// TENSOR_REDUCE_ADD_BF16 (section 6.3): the same fold of BF16 elements.
 pub fn add_bf16(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
-    let o = *x.operands::<S4D4_TR>(w)?;
-    reduce(x, &o, AluOp::ADD, Fold::Float)
+    resolve_add_bf16(x, w)?.run(x);
+    Ok(Flow::Next)
+}
+
+/// The reduction of [`arith`] after all checks.
+pub fn resolve(x: &Exec<'_>, w: &Decoded) -> Result<Reduction, FaultKind> {
+    let op = x.operands::<S4D4_TR>(w)?.op;
+    let fold = match op.info().map(|i| i.class) {
+        Some(AluClass::ArgReduce) => Fold::Position,
+        _ if op.in_set(AluSet::IS, Generation::Maverick) && op != AluOp::MOD => Fold::Integer,
+        _ => Fold::Float,
+    };
+    reduction(x, w, op, fold)
+}
+
+/// The reduction of [`add_bf16`] after all checks.
+pub fn resolve_add_bf16(x: &Exec<'_>, w: &Decoded) -> Result<Reduction, FaultKind> {
+    reduction(x, w, AluOp::ADD, Fold::Float)
 }
 
 /// What a fold computes with.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Fold {
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fold {
+    /// FP32, serially from the first element.
     Float,
+    /// Wrapping integers.
     Integer,
     /// The position of an extreme value (decision 04-Q2).
     Position,
 }
 
-fn reduce(x: &mut Exec<'_>, o: &S4D4_TR, op: AluOp, kind: Fold) -> Result<Flow, FaultKind> {
+fn reduction(x: &Exec<'_>, w: &Decoded, op: AluOp, fold: Fold) -> Result<Reduction, FaultKind> {
+    let o = x.operands::<S4D4_TR>(w)?;
     let lanes = o.num_active_channels;
     let src = x.tensor("src", &o.src, o.in_dtype, lanes, Access::Read)?;
     let dst = x.tensor("dst", &o.dst, o.out_dtype, lanes, Access::Write)?;
@@ -56,27 +69,63 @@ fn reduce(x: &mut Exec<'_>, o: &S4D4_TR, op: AluOp, kind: Fold) -> Result<Flow, 
             (src.count / length).to_string(),
         ));
     }
-    let negated = o.negated == 1;
-    let word = Word { src, dst, length, lanes: lanes.into(), negated };
-    let (from, to) = (o.in_dtype, o.out_dtype);
-    match kind {
-        Fold::Float => word.float(x, op, from, to)?,
-        Fold::Integer => word.integer(x, op, from, to)?,
-        Fold::Position => word.position(x, op, from, to)?,
+    match fold {
+        Fold::Float => num::fold_f32(op, 0.0, 0.0).map(drop),
+        Fold::Integer => num::eval_int(op, 0, 1, compute_dtype(o.in_dtype)).map(drop),
+        Fold::Position => ArgFold::new(op).map(drop),
     }
-    Ok(Flow::Next)
+    .map_err(unsupported)?;
+    Ok(Reduction {
+        src,
+        dst,
+        from: o.in_dtype,
+        to: o.out_dtype,
+        op,
+        fold,
+        length,
+        lanes: lanes.into(),
+        negated: o.negated == 1,
+    })
 }
 
 /// A reduction whose checks have passed: every `length` source elements become one result.
-struct Word {
-    src: Walk,
-    dst: Walk,
-    length: usize,
-    lanes: usize,
-    negated: bool,
+#[derive(Clone, Copy, Debug)]
+pub struct Reduction {
+    /// The tensor.
+    pub src: Walk,
+    /// The results.
+    pub dst: Walk,
+    /// Datatype of the source.
+    pub from: Dtype,
+    /// Datatype of the results.
+    pub to: Dtype,
+    /// The operator, which the fold defines.
+    pub op: AluOp,
+    /// What the fold computes with.
+    pub fold: Fold,
+    /// Elements of a fold.
+    pub length: usize,
+    /// Lanes.
+    pub lanes: usize,
+    /// Results change sign after the fold.
+    pub negated: bool,
 }
 
-impl Word {
+impl Reduction {
+    fn run(&self, x: &mut Exec<'_>) {
+        let fp8 = x.core().spec.fp8;
+        let (mut floats, mut integers) = (Vec::new(), Vec::new());
+        let mut divided_by_zero = false;
+        self.for_each_group(x, |packed, out| match self.fold {
+            Fold::Float => self.fold_floats(packed, fp8, &mut floats, out),
+            Fold::Integer => divided_by_zero |= self.fold_integers(packed, &mut integers, out),
+            Fold::Position => self.find_positions(packed, &mut integers, out),
+        });
+        if divided_by_zero {
+            warn_division(x);
+        }
+    }
+
     /// Runs `body(source bytes of some folds, results)` over all lanes. A destination that the rest of the
     /// source still reads is written after every fold.
     fn for_each_group(&self, x: &mut Exec<'_>, mut body: impl FnMut(&[u8], &mut [u8])) {
@@ -100,64 +149,47 @@ impl Word {
         }
     }
 
-    /// Serial fp32 folds from the first element; the sign changes after the fold.
-    fn float(&self, x: &mut Exec<'_>, op: AluOp, from: Dtype, to: Dtype) -> Result<(), FaultKind> {
-        num::fold_f32(op, 0.0, 0.0).map_err(unsupported)?;
-        let fp8 = x.core().spec.fp8;
-        let (mut values, mut results) = (Vec::new(), Vec::new());
-        self.for_each_group(x, |packed, out| {
-            values.resize(packed.len() / from.bytes(), 0.0);
-            num::unpack(packed, from, fp8, &mut values);
-            results.clear();
-            for row in values.chunks_exact(self.length) {
-                let seed = num::fold_seed(op, row[0]);
-                let folded = num::fold_row(op, seed, &row[1..]).unwrap_or(seed);
-                results.push(if self.negated { -folded } else { folded });
-            }
-            num::pack(&results, to, fp8, out);
-        });
-        Ok(())
+    /// Serial fp32 folds from the first element, of the folds in `packed`; the sign changes after the fold.
+    pub fn fold_floats(&self, packed: &[u8], fp8: Fp8, values: &mut Vec<f32>, out: &mut [u8]) {
+        values.resize(packed.len() / self.src.size, 0.0);
+        num::unpack(packed, self.from, fp8, values);
+        let fold = |row: &[f32]| {
+            let seed = num::fold_seed(self.op, row[0]);
+            let folded = num::fold_row(self.op, seed, &row[1..]).unwrap_or(seed);
+            if self.negated { -folded } else { folded }
+        };
+        let results: Vec<f32> = values.chunks_exact(self.length).map(fold).collect();
+        num::pack(&results, self.to, fp8, out);
     }
 
-    /// Folds in wrapping integer arithmetic.
-    fn integer(&self, x: &mut Exec<'_>, op: AluOp, from: Dtype, to: Dtype) -> Result<(), FaultKind> {
-        let compute = compute_dtype(from);
-        num::eval_int(op, 0, 1, compute).map_err(unsupported)?;
-        let (mut values, mut results) = (Vec::new(), Vec::new());
+    /// Folds in wrapping integer arithmetic; whether any of them divided by zero.
+    pub fn fold_integers(&self, packed: &[u8], values: &mut Vec<i64>, out: &mut [u8]) -> bool {
+        values.resize(packed.len() / self.src.size, 0);
+        num::unpack_int(packed, self.from, values);
+        let compute = compute_dtype(self.from);
         let mut divided_by_zero = false;
-        self.for_each_group(x, |packed, out| {
-            values.resize(packed.len() / from.bytes(), 0);
-            num::unpack_int(packed, from, &mut values);
-            results.clear();
-            for row in values.chunks_exact(self.length) {
-                let (folded, zero) =
-                    num::fold_row_int(op, row[0], &row[1..], compute).unwrap_or((row[0], false));
-                divided_by_zero |= zero;
-                results.push(if self.negated { folded.wrapping_neg() } else { folded });
-            }
-            num::pack_int(&results, to, out);
-        });
-        if divided_by_zero {
-            warn_division(x);
-        }
-        Ok(())
+        let fold = |row: &[i64]| {
+            let folded = num::fold_row_int(self.op, row[0], &row[1..], compute);
+            let (folded, zero) = folded.unwrap_or((row[0], false));
+            divided_by_zero |= zero;
+            if self.negated { folded.wrapping_neg() } else { folded }
+        };
+        let results: Vec<i64> = values.chunks_exact(self.length).map(fold).collect();
+        num::pack_int(&results, self.to, out);
+        divided_by_zero
     }
 
     /// The position of the first extreme value inside each fold.
-    fn position(&self, x: &mut Exec<'_>, op: AluOp, from: Dtype, to: Dtype) -> Result<(), FaultKind> {
-        let start = ArgFold::new(op).map_err(unsupported)?;
-        let (mut values, mut results) = (Vec::new(), Vec::new());
-        self.for_each_group(x, |packed, out| {
-            values.resize(packed.len() / from.bytes(), 0);
-            num::unpack_int(packed, from, &mut values);
-            results.clear();
-            for row in values.chunks_exact(self.length) {
-                let mut fold = start.clone();
+    pub fn find_positions(&self, packed: &[u8], values: &mut Vec<i64>, out: &mut [u8]) {
+        values.resize(packed.len() / self.src.size, 0);
+        num::unpack_int(packed, self.from, values);
+        let position = |row: &[i64]| {
+            ArgFold::new(self.op).map_or(0, |mut fold| {
                 fold.push(row);
-                results.push(i64::from(fold.index()));
-            }
-            num::pack_int(&results, to, out);
-        });
-        Ok(())
+                i64::from(fold.index())
+            })
+        };
+        let results: Vec<i64> = values.chunks_exact(self.length).map(position).collect();
+        num::pack_int(&results, self.to, out);
     }
 }
