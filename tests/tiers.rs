@@ -8,8 +8,10 @@ use std::path::{Path, PathBuf};
 
 use seqjit::runtime::isa::{Family, opcode_info};
 use seqjit::runtime::machine::Machine;
-use seqjit::runtime::num::{Level, with_level};
-use seqjit::{Engine, Exit, Options, Program, Report, Schedule, Session, Tier, Translations, Until};
+use seqjit::runtime::num::Level;
+use seqjit::{
+    Engine, EngineOptions, Exit, Options, Program, Report, Schedule, Session, Tier, Translations, Until,
+};
 
 /// Words retired by a program that is run in the long test only.
 const LARGE: u64 = 10_000;
@@ -20,9 +22,13 @@ fn assert_same(name: &str, a: &Machine, b: &Machine) {
     }
 }
 
-/// The CPU levels of this host.
-fn levels() -> impl Iterator<Item = Level> {
-    Level::ALL.into_iter().filter(|level| *level <= Level::host())
+/// An engine for each CPU level of this host.
+fn engines() -> impl Iterator<Item = Engine> {
+    Level::ALL.into_iter().filter(|level| *level <= Level::host()).map(|level| {
+        let mut options = EngineOptions::default();
+        options.cpu = level;
+        Engine::with_options(options).unwrap()
+    })
 }
 
 fn session(engine: &Engine, program: &Program, tier: Tier, schedule: Schedule, check: bool) -> Session {
@@ -61,10 +67,11 @@ fn neffs(folder: &Path) -> Vec<PathBuf> {
 /// the machine must be the same at its end, and all counts. Returns what native code made of it.
 fn same_in_every_tier(name: &str, program: &Program) -> Translations {
     let mut last = Translations::default();
-    let engine = Engine::new();
+    let engines: Vec<Engine> = engines().collect();
     for schedule in [Schedule::Seeded(1), Schedule::Seeded(2), Schedule::Fixed] {
-        let (plain, interpreted) = run(&engine, program, Tier::Interp, schedule);
-        for level in levels() {
+        let (plain, interpreted) = run(&Engine::new(), program, Tier::Interp, schedule);
+        for engine in &engines {
+            let level = engine.options().cpu;
             let tiers: &[Tier] = match (level == Level::host(), schedule) {
                 (true, _) => &[Tier::Auto, Tier::Jit],
                 // What a level computes does not depend on the order of turns.
@@ -72,7 +79,7 @@ fn same_in_every_tier(name: &str, program: &Program) -> Translations {
                 (false, _) => &[],
             };
             for tier in tiers {
-                let (report, session) = with_level(level, || run(&engine, program, *tier, schedule));
+                let (report, session) = run(engine, program, *tier, schedule);
                 let name = format!("{name}: {tier}, {schedule:?}, {level:?}");
                 assert_eq!(report.counters, plain.counters, "{name}");
                 assert_same(&name, session.machine(), interpreted.machine());
