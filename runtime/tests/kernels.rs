@@ -82,6 +82,7 @@ fn machine(generation: Generation) -> Machine {
         dve_programs: None,
         fp8: Fp8::default(),
         table_sets: Vec::new(),
+        replica_groups: Vec::new(),
     };
     let image = Image { generation, cores: vec![Arc::new(core)], buffers: Vec::new() };
     Machine::new(&image, MachineOptions { strict: false, ..MachineOptions::default() })
