@@ -2,10 +2,11 @@
 
 use super::lanes::for_each_stretch;
 use super::{Access, Exec, FaultKind, Flow, LaneScalar};
-use crate::act::{Fallback, FunctionMap, PARAMETRIC_RELU, resolve};
-use crate::isa::field::{AccumCmd, ImmSrc, ImmSrcN};
-use crate::isa::layouts::{CTRL_NO_23, D1_RD, S3D3_AC};
+use crate::act::{Evaluator, Fallback, FunctionMap, PARAMETRIC_RELU, resolve};
+use crate::isa::field::{AccumCmd, Imm, ImmSrc, ImmSrcN};
+use crate::isa::layouts::{CTRL_NO_23, D1_RD, S3D3_AC, S3D3_AQ};
 use crate::isa::{Decoded, Dtype, PARTITIONS};
+use crate::machine::CoreSpec;
 use crate::num;
 
 /// ACTIVATION_TABLE_LOAD (section 3.6): makes a set of the container resident.
@@ -47,13 +48,7 @@ pub fn activate(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
         return Err(FaultKind::illegal("accumulator_cmd", o.accumulator_cmd.0, "0 to 4"));
     }
     let spec = x.core().spec.clone();
-    let resident = x.core().act.resident.map(|set| spec.table_sets[set].as_ref());
-    let mode = x.machine.options.activation;
-    let function = resolve(o.activation_func, resident, mode, &FunctionMap::default())
-        .map_err(|e| FaultKind::unsupported("activation_func", e.to_string()))?;
-    if let Some(fallback) = function.fallback {
-        warn_fallback(x, o.activation_func, fallback);
-    }
+    let function = evaluator(x, &spec, o.activation_func)?;
     let fp8 = spec.fp8;
     let scalars: Vec<[f32; 3]> = (0..usize::from(lanes).min(PARTITIONS))
         .map(|lane| {
@@ -72,12 +67,60 @@ pub fn activate(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
         let [scale, bias, param] = scalars[lane];
         // Two roundings, never one (decision 05-20).
         values.iter_mut().for_each(|v| *v = *v * scale + bias);
-        function.evaluator.eval_row(&values, &mut results, param);
+        function.eval_row(&values, &mut results, param);
         accumulator.add(lane, &results, param);
         num::pack(&results, o.out_dtype, fp8, out);
     });
     accumulator.store(x);
     Ok(Flow::Next)
+}
+
+/// ACTIVATE_QUANTIZE (section 3.3): y = f(rn(rn(x * dequant_scale) + bias)), stored as rn(rn(y * quant_scale) +
+/// quant_zero). The accumulator stays.
+pub fn quantize(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
+    let o = *x.operands::<S3D3_AQ>(w)?;
+    let lanes = o.num_active_channels;
+    let (in_dtype, bias_dtype) = (o.in_bias_dtype.low(), o.in_bias_dtype.high());
+    let src = x.tensor("src", &o.src, in_dtype, lanes, Access::Read)?;
+    let dst = x.tensor("dst", &o.dst, o.out_dtype, lanes, Access::Write)?;
+    let bias = x.scalar("bias_addr", ImmSrc::PTR, Imm(o.bias_addr.0), bias_dtype, lanes)?;
+    if o.activation_func == PARAMETRIC_RELU {
+        return Err(FaultKind::illegal("activation_func", o.activation_func, "a function without parameter"));
+    }
+    let spec = x.core().spec.clone();
+    let function = evaluator(x, &spec, o.activation_func)?;
+    let fp8 = spec.fp8;
+    let core = x.core();
+    let biases: Vec<f32> =
+        (0..usize::from(lanes)).map(|lane| num::to_f32(bias.bits(core, lane), bias_dtype, fp8)).collect();
+    let (mut values, mut results) = (Vec::new(), Vec::new());
+    for_each_stretch(x.core(), &[src], &dst, lanes.into(), |lane, sources, out| {
+        let n = out.len() / dst.size;
+        values.resize(n, 0.0);
+        results.resize(n, 0.0);
+        num::unpack(&sources[0], in_dtype, fp8, &mut values);
+        values.iter_mut().for_each(|v| *v = *v * o.dequant_scale.value() + biases[lane]);
+        function.eval_row(&values, &mut results, 0.0);
+        results.iter_mut().for_each(|v| *v = *v * o.quant_scale.value() + o.quant_zero.value());
+        num::pack(&results, o.out_dtype, fp8, out);
+    });
+    Ok(Flow::Next)
+}
+
+/// How a function is evaluated now; warns where a definition stands in for a table.
+pub(super) fn evaluator<'a>(
+    x: &mut Exec<'_>,
+    spec: &'a CoreSpec,
+    id: u8,
+) -> Result<Evaluator<'a>, FaultKind> {
+    let resident = x.core().act.resident.map(|set| spec.table_sets[set].as_ref());
+    let mode = x.machine.options.activation;
+    let function = resolve(id, resident, mode, &FunctionMap::default())
+        .map_err(|e| FaultKind::unsupported("activation_func", e.to_string()))?;
+    if let Some(fallback) = function.fallback {
+        warn_fallback(x, id, fallback);
+    }
+    Ok(function.evaluator)
 }
 
 /// ACTIVATION_READ_ACCUMULATOR (section 3.4): stores the accumulators of the destination's partitions and
@@ -88,7 +131,7 @@ pub fn read_accumulator(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind
         return Err(FaultKind::illegal("negated", o.negated, "0"));
     }
     let dst = x.tensor("dst", &o.dst, o.dtype, o.num_active_channels, Access::Write)?;
-    let (accumulator, fp8) = (x.core().act.accumulator, x.core().spec.fp8);
+    let (accumulator, fp8) = (*x.core().act_accumulator(), x.core().spec.fp8);
     for_each_stretch(x.core(), &[], &dst, o.num_active_channels.into(), |lane, _, out| {
         for element in out.chunks_exact_mut(dst.size) {
             num::pack(&[accumulator[dst.partition + lane]], o.dtype, fp8, element);
@@ -117,7 +160,7 @@ struct Accumulator {
 
 impl Accumulator {
     fn new(x: &mut Exec<'_>, command: AccumCmd, first: usize) -> Self {
-        Accumulator { command, first, values: x.core().act.accumulator, started: [false; PARTITIONS] }
+        Accumulator { command, first, values: *x.core().act_accumulator(), started: [false; PARTITIONS] }
     }
 
     /// Serial fp32 additions in walk order, from the seed that the command asks for.
@@ -140,6 +183,6 @@ impl Accumulator {
     }
 
     fn store(self, x: &mut Exec<'_>) {
-        x.core().act.accumulator = self.values;
+        *x.core().act_accumulator() = self.values;
     }
 }

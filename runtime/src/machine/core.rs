@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::dma::{Queue, QueueSpec};
+use super::dve::DveState;
 use super::engine::Engine;
 use super::memory::Partitions;
 use super::notify::Notification;
@@ -126,13 +127,6 @@ pub struct ActState {
     pub resident: Option<usize>,
 }
 
-/// DVE state (chapter 05 section 1.1).
-#[derive(Clone, Debug)]
-pub struct DveState {
-    /// One reduce accumulator a partition.
-    pub accumulator: [f32; PARTITIONS],
-}
-
 /// One core.
 #[derive(Clone, Debug)]
 pub struct Core {
@@ -173,7 +167,7 @@ impl Core {
             queues: new_queues(&spec),
             pe: PeState::default(),
             act: ActState { accumulator: [0.0; PARTITIONS], resident: None },
-            dve: DveState { accumulator: [0.0; PARTITIONS] },
+            dve: DveState::default(),
             notifications: Vec::new(),
             spec,
         }
@@ -188,8 +182,16 @@ impl Core {
         self.sync = SyncUnit::default();
         self.pe = PeState::default();
         self.act = ActState { accumulator: [0.0; PARTITIONS], resident: None };
-        self.dve = DveState { accumulator: [0.0; PARTITIONS] };
+        self.dve = DveState::default();
         self.notifications.clear();
+    }
+
+    /// The accumulators that words of ACT use: on MAVERICK those of DVE (decision 05-40).
+    pub fn act_accumulator(&mut self) -> &mut [f32; PARTITIONS] {
+        match self.generation {
+            Generation::Maverick => &mut self.dve.accumulator,
+            _ => &mut self.act.accumulator,
+        }
     }
 
     /// SBUF or PSUM.
