@@ -3,10 +3,12 @@
 mod compute;
 mod generic;
 mod legal;
+mod legal_vector;
 mod operands;
 mod pe;
 mod sequencer;
 mod systematic;
+mod vector;
 
 use std::collections::BTreeSet;
 
@@ -28,6 +30,8 @@ const DOWNGRADED: &[&str] = &[
     "start-partition",
     "memory-space",
     "psum-cell",
+    "immediate-quadrant",
+    "pool-dtype",
     "two-sources",
     "group-partition",
     "matmul-bank",
@@ -116,6 +120,12 @@ impl Case {
         Case { activation_sets: Some(sets), ..self }
     }
 
+    /// The same with the finding at another place.
+    pub fn at(mut self, offset: usize, field: &'static str) -> Self {
+        (self.finding.offset, self.finding.field) = (offset, field);
+        self
+    }
+
     fn context(&self) -> CheckContext<'static> {
         let Place(generation, engine) = self.place;
         CheckContext { activation_sets: self.activation_sets, ..CheckContext::new(generation, engine) }
@@ -123,13 +133,21 @@ impl Case {
 }
 
 fn cases() -> Vec<Case> {
-    let families = [generic::cases, operands::cases, compute::cases, pe::cases, sequencer::cases];
+    let families =
+        [generic::cases, operands::cases, compute::cases, vector::cases, pe::cases, sequencer::cases];
     families.into_iter().flat_map(|cases| cases()).collect()
+}
+
+/// Every legal word with its name and place.
+fn all_legal_words() -> Vec<(&'static str, Place, Word)> {
+    let mut words = legal::words();
+    words.extend(legal_vector::words());
+    words
 }
 
 #[test]
 fn legal_words_have_no_findings() {
-    for (name, Place(generation, engine), word) in legal::words() {
+    for (name, Place(generation, engine), word) in all_legal_words() {
         let cx = CheckContext::new(generation, engine);
         assert_eq!(check_bytes(&word, &cx), [], "{name} on {generation} {engine}");
         assert_eq!(unsupported_reason(&decode(&word, generation).unwrap(), &cx), None, "{name}");

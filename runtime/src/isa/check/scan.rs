@@ -17,7 +17,10 @@ pub(super) fn cumulative_arith(c: &mut Checker<'_>) {
         // narrow ones are legal here, unlike in tensor-tensor words (decision 04-Q6)
         c.dtype("in_dtype", o.in_dtype, gates::I6);
         c.dtype("out_dtype", o.out_dtype, gates::I6);
-        if gates::I6.contains(o.out_dtype) && o.in_dtype.is_signed() != o.out_dtype.is_signed() {
+        if gates::I6.contains(o.in_dtype)
+            && gates::I6.contains(o.out_dtype)
+            && o.in_dtype.is_signed() != o.out_dtype.is_signed()
+        {
             let expected = "an integer of the signedness of in_dtype";
             c.report(rules::INTEGER_DTYPE, "out_dtype", o.out_dtype.text(), expected);
         }

@@ -70,7 +70,7 @@ pub(super) fn range_select(c: &mut Checker<'_>) {
     c.value("fill_val", o.fill_val.value(), o.fill_val.value() == -f32::MAX, "-FLT_MAX");
     let base = o.base.value();
     // the header truncates the base before it compares (decision 04-G1); NaN fails both compares
-    let in_range = base >= 0.0 && base.trunc() as u64 + o.src.count() <= INDEX_LIMIT;
+    let in_range = base >= 0.0 && (base.trunc() as u64).saturating_add(o.src.count()) <= INDEX_LIMIT;
     c.value("base", base, in_range, "0 or more, with the count at most 2^24");
     for (field, op) in [("comp_op0", o.comp_op0), ("comp_op1", o.comp_op1)] {
         c.operator(field, op, COMPARES.contains(&op), "IS_EQ, IS_GT, IS_GE, IS_LE or IS_LT");

@@ -104,7 +104,7 @@ impl Checker<'_> {
 
     fn pair_pattern(&mut self, field: &'static str, tensor: &Tensor<3>) {
         let outer_odd = (1..3).any(|d| tensor.num[d] > 1 && tensor.step[d] % 2 != 0);
-        if tensor.num[0] % 2 != 0 || tensor.step[0] != 1 || outer_odd {
+        if !tensor.num[0].is_multiple_of(2) || tensor.step[0] != 1 || outer_odd {
             let found = format_args!("steps {:?}, counts {:?}", tensor.step, tensor.num);
             self.report(rules::BF16_PAIRS, field, found, "step 1, an even count, even outer steps");
         }
