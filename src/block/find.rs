@@ -71,23 +71,36 @@ pub fn find(code: &[Instruction], first: usize, breakpoints: Breakpoints<'_>) ->
     block(0, BlockEnd::Stream)
 }
 
-fn executable(instruction: &Instruction) -> Option<&Decoded> {
+/// The word, if it can run without a fault of its own.
+pub fn executable(instruction: &Instruction) -> Option<&Decoded> {
     let runs = instruction.handler.is_some() && instruction.refused.is_none();
     instruction.body.as_ref().ok().filter(|_| runs)
 }
 
-fn extended(decoded: &Decoded) -> (WaitMode, UpdateMode) {
+/// Modes of the second wait and update that an EVENT_SEMAPHORE word has.
+pub fn extended_events(decoded: &Decoded) -> (WaitMode, UpdateMode) {
     CTRL_ES::of(&decoded.operands).map_or((WaitMode::NONE, UpdateMode::NONE), |o| {
         (o.events_extended.wait_mode, o.events_extended.update_mode)
     })
 }
 
 fn waits(decoded: &Decoded) -> bool {
-    decoded.events.wait_mode != WaitMode::NONE || extended(decoded).0 != WaitMode::NONE
+    decoded.events.wait_mode != WaitMode::NONE || extended_events(decoded).0 != WaitMode::NONE
 }
 
 fn updates(decoded: &Decoded) -> bool {
-    decoded.events.update_mode != UpdateMode::NONE || extended(decoded).1 != UpdateMode::NONE
+    decoded.events.update_mode != UpdateMode::NONE || extended_events(decoded).1 != UpdateMode::NONE
+}
+
+/// The word makes the sequencer do more than go to the next word: it stops the engine, starts transfers, or makes it
+/// read its words again.
+pub fn is_for_sequencer(decoded: &Decoded) -> bool {
+    matches!(end_behind(decoded), Some(BlockEnd::Flush | BlockEnd::Halt | BlockEnd::Dma))
+}
+
+/// The word starts transfers.
+pub fn starts_transfers(decoded: &Decoded) -> bool {
+    end_behind(decoded) == Some(BlockEnd::Dma)
 }
 
 /// Why no block goes on behind this word, if so. What a word does to the sequencer comes first: a branch that

@@ -59,6 +59,11 @@ impl CodeCache {
         CodeCache { limit, defect, inner: Mutex::default() }
     }
 
+    /// The opcode whose code is wrong.
+    pub(super) fn defect(&self) -> Option<u8> {
+        self.defect
+    }
+
     pub(super) fn counters(&self) -> CacheCounters {
         self.lock().counters
     }
@@ -69,34 +74,38 @@ impl CodeCache {
         inner.shapes.iter().filter_map(|(key, code)| Some((key.clone(), code.clone().ok()?))).collect()
     }
 
-    /// Whether a shape has been compiled, or refused.
-    pub(super) fn contains(&self, key: &ShapeKey) -> bool {
-        self.lock().shapes.contains_key(key)
+    /// The code of a shape, or why it has none, if it has been compiled.
+    pub(super) fn find(&self, key: &ShapeKey) -> Option<Translation> {
+        self.lock().shapes.get(key).cloned()
     }
 
-    /// The code of a shape, and what compiling it took unless it was there. What is missing is compiled, together with those of
-    /// `more` that are missing, so that one change of page protections serves all of them.
-    pub(super) fn get(
-        &self,
-        key: &ShapeKey,
-        more: &mut dyn FnMut() -> Vec<ShapeKey>,
-    ) -> (Translation, Option<CacheCounters>) {
+    /// Compiles shapes in one batch, so that one change of page protections serves all of them. Those that have been compiled in the
+    /// meantime are only looked up. The results are in the order of `keys`; with them, what it took.
+    pub(super) fn compile(&self, keys: &[ShapeKey]) -> (Vec<Translation>, CacheCounters) {
         let mut inner = self.lock();
-        if let Some(known) = inner.shapes.get(key) {
-            return (known.clone(), None);
-        }
-        let mut batch = vec![key.clone()];
-        for other in more() {
-            if !inner.shapes.contains_key(&other) && !batch.contains(&other) {
-                batch.push(other);
-            }
-        }
         let before = inner.counters;
         let started = Instant::now();
-        inner.compile(&batch, self.limit, self.defect);
-        inner.counters.translate_ns += started.elapsed().as_nanos() as u64;
-        let work = inner.counters.since(&before);
-        (inner.shapes.get(key).cloned().unwrap_or(Err(Refusal::CacheFull)), Some(work))
+        let mut results = vec![None; keys.len()];
+        // A memory that is full is given up with what it holds, so that the rest needs another round.
+        loop {
+            let mut missing = Vec::new();
+            for (key, result) in keys.iter().zip(&mut results) {
+                *result = result.take().or_else(|| inner.shapes.get(key).cloned());
+                if result.is_none() && !missing.contains(key) {
+                    missing.push(key.clone());
+                }
+            }
+            if missing.is_empty() {
+                break;
+            }
+            inner.compile(&missing, self.limit, self.defect);
+        }
+        let work = CacheCounters {
+            translate_ns: started.elapsed().as_nanos() as u64,
+            ..inner.counters.since(&before)
+        };
+        inner.counters.translate_ns += work.translate_ns;
+        (results.into_iter().flatten().collect(), work)
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Inner> {

@@ -1,13 +1,19 @@
 //! Running programs: the engine handle, sessions, the scheduler.
 
 mod cache;
+mod counters;
 mod deadlock;
 mod debug;
+mod defect;
+mod native;
+mod plan;
 mod random;
 mod report;
 mod run;
+mod runner;
 mod schedule;
 mod session;
+mod shapes;
 mod stops;
 mod tier;
 mod translated;
@@ -15,6 +21,7 @@ mod translated;
 use std::sync::Arc;
 
 pub use cache::CacheCounters;
+pub use counters::{ExitReason, Translations};
 pub use deadlock::{Changer, Deadlock, Waiting};
 pub use debug::Stepped;
 pub use report::{
@@ -27,7 +34,7 @@ pub use session::Session;
 pub use stops::StopError;
 pub(crate) use stops::Stops;
 pub use tier::Tier;
-pub use translated::{Translations, Translator};
+pub use translated::Translator;
 
 use crate::block::ShapeKey;
 use cache::CodeCache;
@@ -70,7 +77,7 @@ impl Engine {
     }
 
     /// An engine whose code for one opcode is wrong: the lowest bit of each result that a vector store writes is
-    /// flipped. Proves that tests can find such a thing.
+    /// flipped; of a kernel, the lowest bit of the first element. Proves that tests can find such a thing.
     #[doc(hidden)]
     pub fn with_defect(opcode: u8) -> Engine {
         Engine { shared: Arc::new(Shared { cache: CodeCache::new(CODE_BYTES, Some(opcode)) }) }

@@ -5,11 +5,11 @@ use seqjit_runtime::interp::Fault;
 use seqjit_runtime::isa::EngineId;
 use seqjit_runtime::sequencer::HaltReason;
 
+use super::counters::Translations;
 use super::deadlock::Deadlock;
 use super::schedule::Schedule;
 use super::stops::StopError;
 use super::tier::Tier;
-use super::translated::Translations;
 use crate::load::WordFinding;
 
 /// How a session behaves.

@@ -6,12 +6,16 @@ use seqjit_runtime::isa::layouts::S4D4_TR;
 use seqjit_runtime::isa::{Decoded, Dtype};
 
 use super::elementwise::{Compute, Elementwise, Stream};
-use super::{Binding, Inline, Refusal, convert, operands};
+use super::{Binding, Inline, Refusal, always_inline, convert, operands};
 use crate::block::ShapeKey;
 
 /// COPY: raw bits; variant 1 goes through fp32.
 pub const fn copy() -> Inline {
-    Inline { bind: bind_copy, build: |key, w| through(key, w, key.variant == 1, Compute::identity()) }
+    Inline {
+        bind: bind_copy,
+        build: |key, w| through(key, w, key.variant == 1, Compute::identity()),
+        kernel: always_inline,
+    }
 }
 
 /// CAST: through fp32; equal datatypes move raw bits.
@@ -22,6 +26,7 @@ pub const fn cast() -> Inline {
             let o = operands::<S4D4_TR>(w)?;
             through(key, w, o.in_dtype != o.out_dtype, Compute::identity())
         },
+        kernel: always_inline,
     }
 }
 
@@ -36,6 +41,7 @@ pub const fn reciprocal() -> Inline {
             }));
             through(key, w, true, compute)
         },
+        kernel: always_inline,
     }
 }
 

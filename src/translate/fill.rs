@@ -5,7 +5,7 @@ use seqjit_runtime::isa::Decoded;
 use seqjit_runtime::isa::layouts::D4_MR;
 
 use super::elementwise::{Compute, Elementwise, Stream};
-use super::{Binding, Inline, operands};
+use super::{Binding, Inline, always_inline, operands};
 
 /// MEMSET: every element of the destination becomes the low bytes of `set_value`.
 pub const fn memset() -> Inline {
@@ -18,6 +18,7 @@ pub const fn memset() -> Inline {
             let (sources, scalars) = (Vec::new(), vec![false]);
             Ok(Elementwise { lanes, sources, destination, scalars, compute: Compute::Fill })
         },
+        kernel: always_inline,
     }
 }
 

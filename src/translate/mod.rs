@@ -23,7 +23,7 @@ use elementwise::Elementwise;
 use std::fmt;
 
 use seqjit_runtime::interp::{Exec, FaultKind, LaneScalar, Walk};
-use seqjit_runtime::isa::field::{ImmSrc, Kind};
+use seqjit_runtime::isa::field::{ImmSrc, ImmSrcN, Kind};
 use seqjit_runtime::isa::{AluOp, Decoded, Dtype, decode, opcode_info};
 
 use crate::block::{MAX_SOURCES, ShapeKey};
@@ -90,13 +90,12 @@ impl From<FaultKind> for Refusal {
     }
 }
 
-/// How an opcode runs without the interpreter.
+/// How a word runs without the interpreter.
 #[derive(Clone, Copy)]
 pub enum Lowering {
     /// In code that is compiled for the shape of a word.
     Inline(Inline),
     /// In a kernel of the runtime, which does the whole word.
-    #[allow(dead_code)] // Until the first row of the table says `kernel`.
     Kernel(Kernel),
 }
 
@@ -107,6 +106,13 @@ pub struct Inline {
     pub bind: fn(&Exec<'_>, &Decoded) -> Result<Binding, FaultKind>,
     /// The loops of a shape.
     pub build: fn(&ShapeKey, &Decoded) -> Result<Elementwise, Refusal>,
+    /// The kernel for words that cannot be compiled, or run faster in one; `None` for others.
+    pub kernel: fn(&Exec<'_>, &Decoded) -> Option<Kernel>,
+}
+
+/// For [`Inline::kernel`]: all words are compiled.
+pub fn always_inline(_: &Exec<'_>, _: &Decoded) -> Option<Kernel> {
+    None
 }
 
 /// The lowering of an opcode that has a kernel.
@@ -118,8 +124,9 @@ pub struct Kernel {
 
 /// A word with its operands, run by a kernel as often as it comes up. It cannot fault, and it may look at
 /// machine state that other words change (the weights in the array, the tables of activation functions), but at no
-/// address of its own beside those that were checked.
-pub type Bound = Box<dyn Fn(&mut Exec<'_>)>;
+/// address of its own beside those that were checked. `false`: that state does not allow it; nothing has been
+/// done, and the interpreter runs the word.
+pub type Bound = Box<dyn Fn(&mut Exec<'_>) -> bool>;
 
 macro_rules! lowering_table {
     (@entry $table:ident $byte:literal inline $module:ident $function:ident) => {
@@ -142,16 +149,26 @@ macro_rules! lowering_table {
 }
 seqjit_runtime::for_each_opcode!(lowering_table);
 
-/// The lowering of an opcode.
-pub fn lowering(opcode: u8) -> Option<&'static Lowering> {
-    LOWERINGS[usize::from(opcode)].as_ref()
+/// The lowering of a word.
+pub fn lowering(x: &Exec<'_>, w: &Decoded) -> Result<Lowering, Refusal> {
+    match LOWERINGS[usize::from(w.info.byte)] {
+        None => Err(Refusal::Opcode(w.info.byte)),
+        Some(Lowering::Inline(inline)) => {
+            Ok((inline.kernel)(x, w).map_or(Lowering::Inline(inline), Lowering::Kernel))
+        }
+        Some(kernel) => Ok(kernel),
+    }
 }
 
 /// Whether an operand of a word comes from a register, so that it may differ from one time to the next.
 pub fn reads_registers(w: &Decoded) -> bool {
     w.operands.layout().def().fields.iter().any(|field| match field.kind {
         Kind::Tensor(_) | Kind::Addr4 => w.word.0[field.offset + 3] & 0xE0 != 0,
-        Kind::Enum(table) => table.name == ImmSrc::TABLE.name && w.word.0[field.offset] == ImmSrc::REG_PTR.0,
+        Kind::Enum(table) => match w.word.0[field.offset] {
+            code if table.name == ImmSrc::TABLE.name => code == ImmSrc::REG_PTR.0,
+            code if table.name == ImmSrcN::TABLE.name => code == ImmSrcN::REG_PTR.0,
+            _ => false,
+        },
         _ => false,
     })
 }
@@ -159,7 +176,9 @@ pub fn reads_registers(w: &Decoded) -> bool {
 /// The loops of a shape.
 pub fn build(key: &ShapeKey) -> Result<Elementwise, Refusal> {
     let opcode = key.word.opcode();
-    let Some(Lowering::Inline(lowering)) = lowering(opcode) else { return Err(Refusal::Opcode(opcode)) };
+    let Some(Lowering::Inline(lowering)) = &LOWERINGS[usize::from(opcode)] else {
+        return Err(Refusal::Opcode(opcode));
+    };
     let decoded = decode(&key.word, key.generation).map_err(|_| Refusal::Opcode(opcode))?;
     (lowering.build)(key, &decoded)
 }

@@ -6,12 +6,12 @@ use seqjit_runtime::isa::layouts::S3D3_TS;
 use seqjit_runtime::isa::{AluOp, Decoded};
 
 use super::elementwise::{Compute, Elementwise, Stream};
-use super::{Binding, Inline, Refusal, alu, convert, operands};
+use super::{Binding, Inline, Refusal, alu, always_inline, convert, operands};
 use crate::block::ShapeKey;
 
 /// TENSOR_SCALAR_ARITH_OP (section 4.2): dst = cast(op1(op0(x, s0), s1)), each operator rounding to fp32.
 pub const fn arith() -> Inline {
-    Inline { bind, build }
+    Inline { bind, build, kernel: always_inline }
 }
 
 fn bind(x: &Exec<'_>, w: &Decoded) -> Result<Binding, FaultKind> {

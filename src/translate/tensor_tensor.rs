@@ -5,13 +5,13 @@ use seqjit_runtime::isa::layouts::S3S3D3_TT;
 use seqjit_runtime::isa::{AluOp, Decoded};
 
 use super::elementwise::{Compute, Elementwise, Stream};
-use super::{Binding, Inline, Refusal, alu, convert, operands};
+use super::{Binding, Inline, Refusal, alu, always_inline, convert, operands};
 use crate::block::ShapeKey;
 
 /// TENSOR_TENSOR_ARITH_OP: dst[k] = cast(op(src0[k], src1[k])). The variant is the operator of class INT, or 0
 /// (which is BYPASS, never of that class).
 pub const fn arith() -> Inline {
-    Inline { bind, build }
+    Inline { bind, build, kernel: always_inline }
 }
 
 fn bind(x: &Exec<'_>, w: &Decoded) -> Result<Binding, FaultKind> {

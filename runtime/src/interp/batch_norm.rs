@@ -11,7 +11,7 @@ use crate::num::{self, Fp8};
 pub fn load_parameter_ram(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
     let o = *x.operands::<CTRL_IM>(w)?;
     let offset = usize::from(o.param_ram_offset);
-    let ram = &mut x.core().dve.parameter_ram;
+    let ram = &mut x.core().dve.batch_norm.ram;
     match ram.get_mut(offset / 4..offset / 4 + o.immediate.len()) {
         Some(words) if offset.is_multiple_of(4) => words.copy_from_slice(&o.immediate),
         _ => {

@@ -7,7 +7,7 @@ use super::{Access, Exec, FaultKind, Flow, LaneScalar, Walk};
 use crate::isa::field::{Imm, ImmSrc};
 use crate::isa::layouts::{S2_BN, S2_BNPL2, S3S3D1_BN, S3S3D1_BN2};
 use crate::isa::{Decoded, Dtype, Tensor};
-use crate::machine::BatchNormParams;
+use crate::machine::hidden::BatchNormParams;
 use crate::num;
 
 /// BATCH_NORM_GRAD_ACCUMULATE (section 5.4): three sums over a batch; the immediates are pointers.
@@ -162,7 +162,7 @@ fn each_set<const N: usize>(
     for lane in 0..usize::from(lanes) {
         let mut row = [0.0; N];
         load(x.core(), src, lane, dtype, fp8, &mut row);
-        x.core().dve.batch_norm[src.partition + lane] = set(lane, row);
+        x.core().dve.batch_norm.params[src.partition + lane] = set(lane, row);
     }
     Ok(Flow::Next)
 }
@@ -172,7 +172,7 @@ fn each_set<const N: usize>(
 pub fn back_prop(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
     let operation = tensor_tensor::resolve(x, w)?;
     let ([from0, from1, to], dst) = (operation.dtypes, operation.dst);
-    let (fp8, params) = (x.core().spec.fp8, x.core().dve.batch_norm);
+    let (fp8, params) = (x.core().spec.fp8, x.core().dve.batch_norm.params);
     let (mut xs, mut dys) = (Vec::new(), Vec::new());
     for_each_stretch(x.core(), &operation.sources, &dst, operation.lanes, |lane, sources, out| {
         let elements = out.len() / dst.size;

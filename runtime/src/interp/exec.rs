@@ -1,9 +1,11 @@
 //! What an interpreter function sees: the machine, which engine runs, and how to resolve operands.
 
+use std::ops::Range;
+
 use super::fault::{Address, FaultKind};
 use super::walk::Walk;
 use crate::isa::field::{Addr4, Imm, ImmSrc};
-use crate::isa::{Addr4Form, Decoded, Dtype, EngineId, Layout, Tensor};
+use crate::isa::{Addr4Form, Decoded, Dtype, EngineId, Layout, Location, Tensor};
 use crate::machine::{Core, Engine, Machine};
 
 /// Direction of an operand.
@@ -125,6 +127,25 @@ impl Exec<'_> {
         }
         match walk.first_unwritten(self.machine.cores[self.core].memory(walk.space), lanes) {
             Some(byte) => Err(FaultKind::Uninitialised { field, address: Address::Byte(byte) }),
+            None => Ok(()),
+        }
+    }
+
+    /// In check mode, that some elements of a contiguous walk have been written in one lane.
+    pub fn expect_written(
+        &self,
+        field: &'static str,
+        walk: &Walk,
+        lane: usize,
+        elements: Range<usize>,
+    ) -> Result<(), FaultKind> {
+        let memory = self.machine.cores[self.core].memory(walk.space);
+        let (partition, first) = (walk.partition + lane, walk.offset + elements.start * walk.size);
+        match memory.first_unwritten(partition, first, elements.len() * walk.size) {
+            Some(offset) => {
+                let byte = Location { space: walk.space, partition: partition as u8, offset: offset as u32 };
+                Err(FaultKind::Uninitialised { field, address: Address::Byte(byte) })
+            }
             None => Ok(()),
         }
     }

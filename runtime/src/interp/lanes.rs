@@ -171,3 +171,15 @@ pub fn for_each_tile(
         }
     }
 }
+
+/// All elements of one lane, packed.
+pub fn read_lane(core: &Core, walk: &Walk, lane: usize) -> Vec<u8> {
+    let mut bytes = vec![0; walk.count * walk.size];
+    walk.gather(&mut walk.start(), core.memory(walk.space), lane, &mut bytes);
+    bytes
+}
+
+/// Writes the first elements of one lane from packed bytes.
+pub fn write_lane(core: &mut Core, walk: &Walk, lane: usize, bytes: &[u8]) {
+    walk.scatter(&mut walk.start(), core.memory_mut(walk.space), lane, bytes);
+}

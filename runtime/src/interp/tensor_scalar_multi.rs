@@ -6,7 +6,7 @@ use super::{Access, Exec, FaultKind, Flow, Walk};
 use crate::isa::Decoded;
 use crate::isa::field::ReverseOps;
 use crate::isa::layouts::{S2_BN, S4D4_TSM};
-use crate::machine::PRELOADED_SCALARS;
+use crate::machine::hidden::PreloadedScalars;
 use crate::num::{self, Rhs};
 
 /// TENSOR_SCALAR_IMM_LD_ARITH: keeps up to eight values a lane, converted to FP32.
@@ -24,7 +24,7 @@ pub fn load_bitvec(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
 fn load(x: &mut Exec<'_>, w: &Decoded, convert: impl Fn(u32) -> u32) -> Result<Flow, FaultKind> {
     let o = *x.operands::<S2_BN>(w)?;
     let src = x.tensor("src", &o.src, o.dtype, o.num_active_channels, Access::Read)?;
-    if src.count > PRELOADED_SCALARS {
+    if src.count > PreloadedScalars::PER_LANE {
         return Err(FaultKind::illegal("src", format!("{} elements", src.count), "1 to 8"));
     }
     let mut packed = vec![0; src.count * src.size];
@@ -33,7 +33,7 @@ fn load(x: &mut Exec<'_>, w: &Decoded, convert: impl Fn(u32) -> u32) -> Result<F
     for lane in 0..usize::from(o.num_active_channels) {
         src.gather(&mut src.start(), core.memory(src.space), lane, &mut packed);
         num::unpack_bits(&packed, src.size, &mut bits);
-        let kept = &mut core.dve.scalars[src.partition + lane];
+        let kept = &mut core.dve.scalars.0[src.partition + lane];
         for (kept, bits) in kept.iter_mut().zip(&bits) {
             *kept = convert(*bits as u32);
         }
@@ -82,7 +82,7 @@ pub fn resolve(x: &Exec<'_>, w: &Decoded) -> Result<(Walk, Walk, usize), FaultKi
     let src = x.tensor("src", &o.src, o.in_dtype, o.num_active_channels, Access::Read)?;
     let dst = x.tensor("dst", &o.dst, o.out_dtype, o.num_active_channels, Access::Write)?;
     let slices = usize::from(o.src.num[3]);
-    if slices > PRELOADED_SCALARS {
+    if slices > PreloadedScalars::PER_LANE {
         return Err(FaultKind::illegal("src", format!("{slices} slices"), "1 to 8"));
     }
     if src.count != dst.count {
@@ -99,7 +99,7 @@ fn each_slice(
 ) -> Result<Flow, FaultKind> {
     let lanes = usize::from(x.operands::<S4D4_TSM>(w)?.num_active_channels);
     let (src, dst, slice) = resolve(x, w)?;
-    let scalars = x.core().dve.scalars;
+    let scalars = x.core().dve.scalars.0;
     let mut k = 0;
     for_each_stretch(x.core(), &[src], &dst, lanes, |lane, sources, out| {
         let (mut source, mut out) = (&sources[0][..], out);

@@ -8,12 +8,7 @@ use crate::num::{self, Rhs};
 
 /// TENSOR_TENSOR_ARITH_OP (section 3.1): `dst[k] = cast(op(src0[k], src1[k]))`.
 pub fn arith(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
-    let operation = resolve(x, w)?;
-    match operation.integer_operator {
-        Some(op) => operation.integer(x, op)?,
-        None => operation.float(x)?,
-    }
-    Ok(Flow::Next)
+    resolve(x, w)?.execute(x)
 }
 
 /// TENSOR_TENSOR_BITVEC_OP (section 3.1): raw bits at the width of the result; a shift count has a width of its
@@ -88,6 +83,15 @@ pub struct Operation {
 }
 
 impl Operation {
+    /// Computes every element.
+    pub fn execute(&self, x: &mut Exec<'_>) -> Result<Flow, FaultKind> {
+        match self.integer_operator {
+            Some(op) => self.integer(x, op)?,
+            None => self.float(x)?,
+        }
+        Ok(Flow::Next)
+    }
+
     fn float(&self, x: &mut Exec<'_>) -> Result<(), FaultKind> {
         let fp8 = x.core().spec.fp8;
         let [from0, from1, to] = self.dtypes;

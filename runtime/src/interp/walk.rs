@@ -228,6 +228,11 @@ impl Walk {
         }
     }
 
+    /// Moves past one element without touching it.
+    pub fn skip(&self, cursor: &mut Cursor) {
+        self.next_run(cursor, 1);
+    }
+
     /// The elements of one lane as one slice, if the walk is contiguous and ascending.
     pub fn as_slice<'m>(&self, memory: &'m Partitions, lane: usize) -> Option<&'m [u8]> {
         let contiguous = match self.dims[..self.rank] {

@@ -4,8 +4,10 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::dma::{Queue, QueueSpec};
-use super::dve::DveState;
 use super::engine::Engine;
+use super::hidden::{
+    BatchNormState, CONVERTER_SEED, DveRandom, LaneMask, PoolState, PreloadedScalars, SearchState,
+};
 use super::memory::Partitions;
 use super::notify::Notification;
 use super::sync::SyncUnit;
@@ -125,6 +127,48 @@ pub struct ActState {
     pub accumulator: [f32; PARTITIONS],
     /// Index into [`CoreSpec::table_sets`] of the resident set.
     pub resident: Option<usize>,
+    /// Stochastic rounding of the output converter (chapter 06 section 8.1).
+    pub convert: [[u32; 2]; PARTITIONS],
+}
+
+impl Default for ActState {
+    fn default() -> Self {
+        ActState {
+            accumulator: [0.0; PARTITIONS],
+            resident: None,
+            convert: [[CONVERTER_SEED; 2]; PARTITIONS],
+        }
+    }
+}
+
+/// DVE state (chapter 05 section 1.1).
+#[derive(Clone, Debug)]
+pub struct DveState {
+    /// One reduce accumulator a partition.
+    pub accumulator: [f32; PARTITIONS],
+    /// Keys and findings of searches.
+    pub search: SearchState,
+    /// Permutation of the shuffling words.
+    pub mask: LaneMask,
+    /// Random numbers.
+    pub random: DveRandom,
+    /// What the words TENSOR_SCALAR_IMM_LD preloaded.
+    pub scalars: PreloadedScalars,
+    /// Parameters of batch normalisation.
+    pub batch_norm: BatchNormState,
+}
+
+impl Default for DveState {
+    fn default() -> Self {
+        DveState {
+            accumulator: [0.0; PARTITIONS],
+            search: SearchState::default(),
+            mask: LaneMask::default(),
+            random: DveRandom::default(),
+            scalars: PreloadedScalars::default(),
+            batch_norm: BatchNormState::default(),
+        }
+    }
 }
 
 /// One core.
@@ -148,6 +192,8 @@ pub struct Core {
     pub act: ActState,
     /// DVE.
     pub dve: DveState,
+    /// POOL.
+    pub pool: PoolState,
     /// Ordered log of notification records.
     pub notifications: Vec<Notification>,
     generation: Generation,
@@ -166,8 +212,9 @@ impl Core {
             strict,
             queues: new_queues(&spec),
             pe: PeState::default(),
-            act: ActState { accumulator: [0.0; PARTITIONS], resident: None },
+            act: ActState::default(),
             dve: DveState::default(),
+            pool: PoolState::default(),
             notifications: Vec::new(),
             spec,
         }
@@ -181,8 +228,9 @@ impl Core {
         self.queues = new_queues(&spec);
         self.sync = SyncUnit::default();
         self.pe = PeState::default();
-        self.act = ActState { accumulator: [0.0; PARTITIONS], resident: None };
+        self.act = ActState::default();
         self.dve = DveState::default();
+        self.pool = PoolState::default();
         self.notifications.clear();
     }
 

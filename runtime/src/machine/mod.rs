@@ -4,10 +4,11 @@ pub mod bus;
 mod core;
 pub mod dma;
 mod dram;
-mod dve;
 mod engine;
+pub mod hidden;
 mod memory;
 mod notify;
+pub mod random;
 pub mod soc;
 mod sync;
 mod watch;
@@ -15,9 +16,8 @@ mod written;
 
 use std::sync::Arc;
 
-pub use self::core::{ActState, Core, CoreSpec, PeState, Stream};
+pub use self::core::{ActState, Core, CoreSpec, DveState, PeState, Stream};
 pub use dram::{Buffer, BufferId, BufferRole, BufferSpec, Dram, HBM_ALIGN, HBM_BASE, HBM_GAP};
-pub use dve::{BatchNormParams, DveState, PARAMETER_RAM_WORDS, PRELOADED_SCALARS};
 pub use engine::{Engine, REG_PC_HI, REG_PC_LO, REG_TABLE_HI, REG_TABLE_LO, REGISTERS};
 pub use memory::Partitions;
 pub use notify::{Notification, NotificationKind};

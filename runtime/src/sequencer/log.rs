@@ -133,7 +133,7 @@ pub(super) fn emit_label(opcode: u8) {
 
 /// Whether anybody listens: one load, unless a subscriber has asked for this much detail.
 #[inline(always)]
-fn is_heard() -> bool {
+pub(super) fn is_heard() -> bool {
     tracing::enabled!(target: TARGET, tracing::Level::TRACE)
 }
 

@@ -259,7 +259,7 @@ fn dispatch<'c>(
 }
 
 /// Moves past a word whose updates are published.
-fn retire(state: &mut Engine, opcode: u8, flow: Flow) {
+pub(super) fn retire(state: &mut Engine, opcode: u8, flow: Flow) {
     state.retired += u64::from(flow != Flow::Skip);
     let seq = &mut state.seq;
     seq.first_wait_taken = false;

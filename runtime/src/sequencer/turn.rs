@@ -5,8 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::state::HaltReason;
 use super::step::{Step, step_in};
+use super::stretch::may_stretch;
 use super::waits::would_run;
-use crate::interp::{Fault, Translated, dma};
+use crate::interp::{Fault, Stretch, Translated, dma};
 use crate::isa::EngineId;
 use crate::machine::Machine;
 
@@ -46,7 +47,7 @@ pub struct Limits<'a> {
     pub until: Option<&'a dyn Fn(&Machine) -> bool>,
     /// Set by another thread.
     pub pause: Option<&'a AtomicBool>,
-    /// Native code for the bodies of words; it changes nothing but the time that they take.
+    /// Native code for words; it changes nothing but the time that they take.
     pub translated: Option<&'a dyn Translated>,
 }
 
@@ -71,6 +72,23 @@ pub fn engine_turn_within(
         if limits.pause.is_some_and(|p| p.load(Ordering::Relaxed)) {
             turn.cut = Some(Cut::Paused);
             break;
+        }
+        if let Some(translated) = limits.translated
+            && limits.until.is_none()
+            && may_stretch(machine, core, engine)
+        {
+            let room = limit - turn.retired;
+            let (stops, pause) = (limits.stops, limits.pause);
+            let stretch = Stretch { core, engine, code: &code, room, stops, pause };
+            let ran = translated.run(machine, &stretch);
+            turn.progress += ran.progress;
+            turn.retired = machine.cores[core].engines[engine.index()].retired - first;
+            if ran.ends_turn {
+                break;
+            }
+            if ran.progress > 0 {
+                continue;
+            }
         }
         if !limits.stops.is_empty() {
             let next = machine.cores[core].engines[engine.index()].next_pc();

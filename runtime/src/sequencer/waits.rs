@@ -132,11 +132,22 @@ pub(super) fn apply_updates(
 ) -> bool {
     let mut ends_turn = false;
     for update in updates.iter().flatten() {
-        let change = machine.cores[core].sync.apply(update);
-        note_change(machine, core, Some(engine), pc, &change);
-        ends_turn |= wakes_fragile_wait(&machine.cores[core], engine, &change);
+        ends_turn |= apply_update(machine, core, engine, pc, update);
     }
     ends_turn
+}
+
+/// Applies one update; tells whether it ends the turn.
+pub(super) fn apply_update(
+    machine: &mut Machine,
+    core: usize,
+    engine: EngineId,
+    pc: u64,
+    update: &Update,
+) -> bool {
+    let change = machine.cores[core].sync.apply(update);
+    note_change(machine, core, Some(engine), pc, &change);
+    wakes_fragile_wait(&machine.cores[core], engine, &change)
 }
 
 /// Records a semaphore or event change where tracing is on, and the warning for an underflow.

@@ -7,7 +7,9 @@ use seqjit_runtime::isa::layouts::*;
 use seqjit_runtime::isa::{AluOp, Dtype, Word, op};
 
 use crate::legal::*;
-use crate::legal_vector::{grad_accumulate2, scan, tensor_scalar_bits};
+use crate::legal_elementwise::{grad_accumulate2, scan, tensor_scalar_bits};
+use crate::pool::{dequantize, indirect};
+use crate::vector::{get_state, set_state};
 use crate::{Case, Place, error, patch, unsupported, warning, word};
 
 pub fn cases() -> Vec<Case> {
@@ -141,7 +143,7 @@ fn opcodes() -> Vec<Case> {
         ),
         error(
             POOL_S,
-            Word::new(op::TENSOR_DEQUANTIZE),
+            word(op::TENSOR_DEQUANTIZE, dequantize()),
             "no-kernel",
             opcode,
             "TENSOR_DEQUANTIZE on sunda",
@@ -165,7 +167,7 @@ fn opcodes() -> Vec<Case> {
         ),
         unsupported(
             POOL_S,
-            Word::new(op::RAND_GET_STATE),
+            word(op::RAND_GET_STATE, get_state()),
             "opcode-refused",
             opcode,
             "RAND_GET_STATE on sunda",
@@ -173,7 +175,7 @@ fn opcodes() -> Vec<Case> {
         ),
         unsupported(
             POOL_S,
-            Word::new(op::RAND_SET_STATE),
+            word(op::RAND_SET_STATE, set_state()),
             "opcode-refused",
             opcode,
             "RAND_SET_STATE on sunda",
@@ -189,7 +191,7 @@ fn opcodes() -> Vec<Case> {
         ),
         error(
             DVE_C,
-            Word::new(op::RAND_SET_STATE),
+            word(op::RAND_SET_STATE, set_state()),
             "engine",
             opcode,
             "RAND_SET_STATE in the DVE stream",
@@ -396,7 +398,7 @@ fn addresses() -> Vec<Case> {
         // INDIRECT_COPY is the one word with an index list
         error(
             POOL_C,
-            patch(Word::new(op::INDIRECT_COPY), 12, &[0, 0, 0, 0]),
+            patch(word(op::INDIRECT_COPY, indirect()), 12, &[0, 0, 0, 0]),
             "address-form",
             (12, "src"),
             "0x00000000",
@@ -404,7 +406,7 @@ fn addresses() -> Vec<Case> {
         ),
         unsupported(
             POOL_C,
-            patch(Word::new(op::INDIRECT_COPY), 12, &[0, 0, 0, 0x20, 0, 0, 0, 0x40]),
+            patch(word(op::INDIRECT_COPY, indirect()), 12, &[0, 0, 0, 0x20, 0, 0, 0, 0x40]),
             "address-refused",
             (16, "src"),
             "0x40000000",

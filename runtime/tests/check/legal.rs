@@ -363,8 +363,13 @@ pub fn pool_config() -> MODIFY_POOL_CONFIG {
     MODIFY_POOL_CONFIG { modify_op: 1, core_mask: 0xFF, soc_addr: 0, library_index: 0, library_size: 65536 }
 }
 
-/// Legal words: the ones above, and border cases of single rules.
+/// Legal words of all opcodes.
 pub fn words() -> Vec<(&'static str, Place, Word)> {
+    [basic_words(), crate::legal_elementwise::words(), crate::vector::words(), crate::pool::words()].concat()
+}
+
+/// The ones above, and border cases of single rules.
+fn basic_words() -> Vec<(&'static str, Place, Word)> {
     let register = Tensor { start: Addr4::register(7), ..line(0, 64) };
     let quadrant_3 = |n| line::<3>(0x180_0000, n);
     vec![

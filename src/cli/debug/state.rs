@@ -134,8 +134,7 @@ fn hidden(a: &Core, b: &Core) -> Vec<String> {
         ("ACT resident table set", a.act.resident != b.act.resident),
         ("DVE accumulators", bits(&a.dve.accumulator) != bits(&b.dve.accumulator)),
         ("DVE preloaded scalars", a.dve.scalars != b.dve.scalars),
-        ("DVE batch-norm parameters", a.dve.batch_norm != b.dve.batch_norm),
-        ("DVE parameter RAM", a.dve.parameter_ram != b.dve.parameter_ram),
+        ("DVE batch normalisation", a.dve.batch_norm != b.dve.batch_norm),
     ];
     differs.into_iter().filter(|d| d.1).map(|(name, _)| format!("{name} differ")).collect()
 }

@@ -73,6 +73,12 @@ pub(super) const U8: DtypeSet = DtypeSet::of(&[Dtype::UINT8]);
 pub(super) const BF16: DtypeSet = DtypeSet::of(&[Dtype::BFLOAT16]);
 /// UINT32.
 pub(super) const U32: DtypeSet = DtypeSet::of(&[Dtype::UINT32]);
+/// Indices that a search stores (chapter 05 sections 7.3 and 7.5).
+pub(super) const INDEX: DtypeSet = DtypeSet::of(&[Dtype::UINT16, Dtype::UINT32]);
+/// Operands of MATCH_REPLACE8 (chapter 05 section 7.4).
+pub(super) const REPLACED: DtypeSet = DtypeSet::of(&[Dtype::UINT8, Dtype::UINT16]).and(I32).and(F16).and(F32);
+/// Floats without FP32R.
+pub(super) const FLOATS: DtypeSet = F16.and(F32).and(FP8);
 /// Inputs: everything but FP32R and 64 bits.
 pub(super) const D12: DtypeSet = I6.and(F16).and(F32).and(FP8);
 /// Outputs: D12 and FP32R.

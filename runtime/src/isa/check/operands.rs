@@ -1,6 +1,7 @@
 //! Rules that opcodes share: lanes, tensor operands, scalars, element counts, datatypes, operators.
 
 use std::fmt;
+use std::ops::RangeInclusive;
 
 use super::address::{AddressFault, OperandUse, each_fault, two_source_rule};
 use super::gates::{self, DtypeSet};
@@ -101,6 +102,39 @@ impl Checker<'_> {
         let found = tensor.count();
         if found != 0 && expected != 0 && found != expected {
             self.report_in(rules::ELEMENT_COUNT, field, counts_at(N), found, expected);
+        }
+    }
+
+    /// An element count with limits; zero counts are reported by [`Checker::tensor`].
+    pub(super) fn count_in<const N: usize>(
+        &mut self,
+        field: &'static str,
+        tensor: &Tensor<N>,
+        limits: RangeInclusive<u64>,
+    ) {
+        if !limits.contains(&tensor.count()) {
+            let (least, most) = limits.into_inner();
+            self.report_count(field, tensor, format_args!("{least} to {most}"));
+        }
+    }
+
+    /// Reports an element count; zero counts are reported by [`Checker::tensor`].
+    pub(super) fn report_count<const N: usize>(
+        &mut self,
+        field: &'static str,
+        tensor: &Tensor<N>,
+        expected: impl fmt::Display,
+    ) {
+        let found = tensor.count();
+        if found != 0 {
+            self.report_in(rules::ELEMENT_COUNT, field, counts_at(N), found, expected);
+        }
+    }
+
+    /// A datatype that must be another operand's. What that one's gate refuses is reported there.
+    pub(super) fn same_dtype(&mut self, field: &'static str, dtype: Dtype, other: Dtype) {
+        if dtype != other {
+            self.report(rules::DTYPE, field, dtype.text(), other.text());
         }
     }
 

@@ -151,6 +151,7 @@ rules! {
     TRANSPOSE_TILES "transpose-tiles" Hard "04 §4.4" "a transposing word has multiples of 32 lanes and elements";
     POOL_DTYPE "pool-dtype" GenerationTable "05 §6.1" "the pooling program takes the dtype";
     ADDRESS_ARITHMETIC "address-arithmetic" Hard "05 §6.8" "operators and dtypes select one of five forms";
+    FLOAT_DRAW "float-draw" Unsupported "06 §8.3, 00 A14" "random bits are stored as integers, on POOL also as FP32 or BF16";
     FILL_VALUE "fill-value" Hard "05 §6.3" "a fill value fits the dtype";
 
     // Sequencer, DMA.

@@ -96,14 +96,6 @@ impl Checker<'_> {
         }
     }
 
-    /// A dtype that must be that of another field.
-    pub(super) fn same_dtype(&mut self, field: &'static str, dtype: Dtype, other: Dtype) {
-        let known = |d: Dtype| d != Dtype::INVALID && d.exists_on(self.cx.generation); // else reported already
-        if known(dtype) && known(other) && dtype != other {
-            self.report(rules::DTYPE, field, dtype.text(), other.text());
-        }
-    }
-
     /// Lanes and elements of a transposing word.
     pub(super) fn tiles(&mut self, lanes: u8, elements: u64) {
         if !u64::from(lanes).is_multiple_of(TILE) {

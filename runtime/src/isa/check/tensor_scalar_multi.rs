@@ -6,7 +6,7 @@ use super::{Checker, rules};
 use crate::isa::AluSet;
 use crate::isa::field::{Imm, ImmSrc, ReverseOps, Subdim};
 use crate::isa::layouts::{S2_BN, S4D4_TSM};
-use crate::machine::PRELOADED_SCALARS;
+use crate::machine::hidden::PreloadedScalars;
 
 pub(super) fn load_arith(c: &mut Checker<'_>) {
     c.preload(gates::D12);
@@ -32,7 +32,7 @@ impl Checker<'_> {
         let lanes = self.lanes("num_active_channels", o.num_active_channels);
         self.dtype("dtype", o.dtype, gate);
         self.tensor("src", &o.src, OperandUse::read(o.dtype, lanes));
-        if o.src.count() > PRELOADED_SCALARS as u64 {
+        if o.src.count() > PreloadedScalars::PER_LANE as u64 {
             self.report(rules::ELEMENT_COUNT, "src", o.src.count(), "1..8");
         }
         self.no_immediates(o);
@@ -56,7 +56,7 @@ impl Checker<'_> {
         self.count("dst", &o.dst, o.src.count());
         self.operator("op", o.op, self.in_set(o.op, set), expected);
         let slices = o.src.num[3];
-        if usize::from(slices) > PRELOADED_SCALARS {
+        if usize::from(slices) > PreloadedScalars::PER_LANE {
             self.report(rules::ELEMENT_COUNT, "src", format_args!("{slices} slices"), "1..8");
         }
         let dims = Subdim::TABLE.name_of(o.op_dim.0).is_none() || o.op_dim == Subdim::XYZ;

@@ -1,0 +1,290 @@
+//! The runner: words of one engine in native code, one after the other, by their plans.
+//!
+//! What surrounds a body is [`sequencer::step`]'s, in the same order; what can be decided for a word once is in its plan. A word may
+//! be left to the sequencer at any point before its body has run.
+
+use seqjit_runtime::interp::{Exec, Flow, Instruction, Ran, Stretch};
+use seqjit_runtime::isa::Decoded;
+use seqjit_runtime::machine::{Engine as EngineState, Machine, Update};
+use seqjit_runtime::sequencer;
+
+use super::cache::CodeCache;
+use super::counters::{ExitReason, Translations};
+use super::native::{self, Packed, ScalarRows};
+use super::plan::{Entry, How, Planner, StreamPlans, Sync};
+use super::shapes::{Native, Shapes, key_of};
+use super::tier::Tier;
+use super::translated::run_kernel;
+use crate::translate::{self, Inline, Lowering, Refusal};
+
+/// One stretch under way.
+pub(super) struct Runner<'a> {
+    pub(super) machine: &'a mut Machine,
+    pub(super) stretch: &'a Stretch<'a>,
+    pub(super) plans: &'a mut StreamPlans,
+    pub(super) shapes: &'a mut Shapes,
+    pub(super) counters: &'a mut Translations,
+    pub(super) rows: &'a mut ScalarRows,
+    pub(super) cache: &'a CodeCache,
+    pub(super) tier: Tier,
+}
+
+/// What the body of a word did.
+struct Done {
+    flow: Flow,
+    ends_turn: bool,
+    /// It ran in the interpreter or in a kernel, which may have armed something.
+    may_disturb: bool,
+}
+
+impl Done {
+    const PLAIN: Done = Done { flow: Flow::Next, ends_turn: false, may_disturb: false };
+}
+
+impl Runner<'_> {
+    /// Runs words until the next one is not for it.
+    pub(super) fn run(&mut self) -> (Ran, ExitReason) {
+        let Stretch { core, engine, code, room, stops, .. } = *self.stretch;
+        let base = self.machine.cores[core].spec.streams[engine.index()].base;
+        let first = self.engine().retired;
+        let mut ran = Ran::default();
+        let mut block_starts = true;
+        let leave = loop {
+            if self.engine().retired - first >= room {
+                break ExitReason::Budget;
+            }
+            let Some(slot) = self.engine().next_slot(base, code.len()) else { break ExitReason::End };
+            if self.plans.entries[slot].how == How::Open {
+                self.plan(slot);
+            }
+            let entry = self.plans.entries[slot];
+            if block_starts && self.stretch.is_paused() {
+                break ExitReason::Pause;
+            }
+            if entry.how == How::Sequencer {
+                break ExitReason::of(&code[slot]);
+            }
+            if !stops.is_empty() && stops.contains(&self.engine().next_pc()) {
+                break ExitReason::Stop;
+            }
+            self.engine_mut().begin_word();
+            match self.take_waits(&code[slot], &entry) {
+                Some(true) => {}
+                Some(false) => {
+                    ran.ends_turn = true;
+                    break ExitReason::Blocked;
+                }
+                None => break ExitReason::Fault,
+            }
+            let Some(done) = self.word(slot, &code[slot], entry) else { break ExitReason::Fault };
+            ran.progress += 1;
+            self.counters.blocks += u64::from(entry.ends_block);
+            block_starts = entry.ends_block;
+            if done.ends_turn {
+                ran.ends_turn = true;
+                break ExitReason::Turn;
+            }
+            if done.may_disturb && !self.engine().runs_freely() {
+                break ExitReason::Surprise;
+            }
+        };
+        (ran, leave)
+    }
+
+    fn engine(&self) -> &EngineState {
+        &self.machine.cores[self.stretch.core].engines[self.stretch.engine.index()]
+    }
+
+    fn engine_mut(&mut self) -> &mut EngineState {
+        &mut self.machine.cores[self.stretch.core].engines[self.stretch.engine.index()]
+    }
+
+    #[cold]
+    fn plan(&mut self, slot: usize) {
+        let Stretch { core, engine, code, .. } = *self.stretch;
+        let Runner { plans, shapes, counters, cache, tier, .. } = self;
+        let mut planner = Planner { plans, shapes, counters, cache, tier: *tier };
+        planner.plan_from(self.machine, core, engine, code, slot);
+    }
+
+    /// Tests the waits of a word; `None`: the sequencer must see it.
+    fn take_waits(&mut self, instruction: &Instruction, entry: &Entry) -> Option<bool> {
+        let Stretch { core, engine, .. } = *self.stretch;
+        match entry.waits {
+            Sync::None => Some(true),
+            Sync::One => Some(sequencer::take_wait(self.machine, core, engine, &entry.wait())),
+            Sync::General => {
+                let w = instruction.body.as_ref().ok()?;
+                sequencer::take_all_waits(self.machine, core, engine, w).ok()
+            }
+        }
+    }
+
+    /// The updates of a word; `None`: the sequencer must see it.
+    fn updates(&self, instruction: &Instruction, entry: &Entry) -> Option<[Option<Update>; 2]> {
+        match entry.updates {
+            Sync::None => Some([None; 2]),
+            Sync::One => Some([entry.update(), None]),
+            Sync::General => sequencer::updates_of(self.engine(), instruction.body.as_ref().ok()?).ok(),
+        }
+    }
+
+    /// Body and updates of a word whose waits hold; `None`: nothing has been done, it is for the sequencer.
+    fn word(&mut self, slot: usize, instruction: &Instruction, entry: Entry) -> Option<Done> {
+        let updates = self.updates(instruction, &entry)?;
+        let mut done = self.body(slot, instruction, entry)?;
+        let Stretch { core, engine, .. } = *self.stretch;
+        for update in updates.iter().flatten() {
+            done.ends_turn |= sequencer::publish(self.machine, core, engine, update);
+        }
+        self.engine_mut().end_word(instruction.word.opcode(), done.flow);
+        Some(done)
+    }
+
+    fn body(&mut self, slot: usize, instruction: &Instruction, entry: Entry) -> Option<Done> {
+        match entry.how {
+            How::Native => {
+                let shape = self.shapes.get(entry.number);
+                let numbers = &self.plans.operands[entry.operands as usize..][..shape.packing.len()];
+                match &shape.native {
+                    Native::Code(code) => {
+                        let core = &mut self.machine.cores[self.stretch.core];
+                        let generation = self.machine.generation;
+                        // SAFETY: the plan holds for this machine's generation, and the memories fit; the numbers
+                        // are those of a word of this shape.
+                        unsafe { native::call(core, generation, code, &shape.packing, numbers, self.rows) };
+                        self.counters.words += 1;
+                        Some(Done::PLAIN)
+                    }
+                    Native::Cold => self.cold(slot, instruction, entry),
+                    Native::Refused(why) => {
+                        let why = *why;
+                        self.fall_back(instruction, why)
+                    }
+                }
+            }
+            How::Kernel => {
+                let w = instruction.body.as_ref().ok()?;
+                let Stretch { core, engine, .. } = *self.stretch;
+                let pc = self.engine().pc;
+                let mut x = Exec { machine: self.machine, core, engine, pc, ends_turn: false };
+                let bound = &self.plans.kernels[entry.number as usize];
+                if run_kernel(&mut x, w, bound, self.cache.defect()) {
+                    self.counters.words += 1;
+                    return Some(Done { flow: Flow::Next, ends_turn: x.ends_turn, may_disturb: true });
+                }
+                self.fall_back(instruction, Refusal::Checks)
+            }
+            How::Moving => self.moving(slot, instruction),
+            How::Interpreter => {
+                let done = self.interpret(instruction)?;
+                self.plans.reasons[entry.number as usize].1 += 1;
+                Some(done)
+            }
+            How::Open | How::Sequencer => None,
+        }
+    }
+
+    /// A word whose shape has no code yet.
+    fn cold(&mut self, slot: usize, instruction: &Instruction, entry: Entry) -> Option<Done> {
+        // What a plan expects has been counted when it was made.
+        if self.plans.entries[slot].counted {
+            self.shapes.warm(entry.number, self.tier);
+            if let Some(work) = self.shapes.compile_due(self.cache) {
+                self.counters.add(&work);
+                return self.body(slot, instruction, entry);
+            }
+        }
+        self.plans.entries[slot].counted = true;
+        let done = self.interpret(instruction)?;
+        self.counters.interpreted += 1;
+        Some(done)
+    }
+
+    fn fall_back(&mut self, instruction: &Instruction, why: Refusal) -> Option<Done> {
+        let done = self.interpret(instruction)?;
+        *self.counters.fallbacks.entry(why).or_default() += 1;
+        Some(done)
+    }
+
+    /// The interpreter's function; where it finds a fault it has done nothing, and the sequencer raises it.
+    fn interpret(&mut self, instruction: &Instruction) -> Option<Done> {
+        let Stretch { core, engine, .. } = *self.stretch;
+        let (Ok(w), Some(handler)) = (&instruction.body, instruction.handler) else { return None };
+        let pc = self.engine().pc;
+        let mut x = Exec { machine: self.machine, core, engine, pc, ends_turn: false };
+        let flow = handler(&mut x, w).ok()?;
+        Some(Done { flow, ends_turn: x.ends_turn, may_disturb: true })
+    }
+
+    /// A word whose operands come from registers.
+    fn moving(&mut self, slot: usize, instruction: &Instruction) -> Option<Done> {
+        let w = instruction.body.as_ref().ok()?;
+        let Stretch { core, engine, .. } = *self.stretch;
+        let pc = self.engine().pc;
+        let mut x = Exec { machine: self.machine, core, engine, pc, ends_turn: false };
+        let why = match translate::lowering(&x, w) {
+            Ok(Lowering::Inline(lowering)) => return self.moving_inline(slot, instruction, w, &lowering),
+            Ok(Lowering::Kernel(kernel)) => match (kernel.bind)(&x, w) {
+                Ok(bound) if run_kernel(&mut x, w, &bound, self.cache.defect()) => {
+                    self.counters.words += 1;
+                    return Some(Done { flow: Flow::Next, ends_turn: x.ends_turn, may_disturb: true });
+                }
+                Ok(_) => Refusal::Checks,
+                Err(why) => why,
+            },
+            Err(why) => why,
+        };
+        self.fall_back(instruction, why)
+    }
+
+    fn moving_inline(
+        &mut self,
+        slot: usize,
+        instruction: &Instruction,
+        w: &Decoded,
+        lowering: &Inline,
+    ) -> Option<Done> {
+        let Stretch { core, engine, .. } = *self.stretch;
+        let pc = self.engine().pc;
+        let x = Exec { machine: self.machine, core, engine, pc, ends_turn: false };
+        let binding = match (lowering.bind)(&x, w) {
+            Ok(binding) => binding,
+            Err(why) => return self.fall_back(instruction, why.into()),
+        };
+        let last = self.plans.entries[slot].number;
+        let number = if last != u32::MAX && self.shapes.get(last).is_of(&binding) {
+            last
+        } else {
+            let (number, known) = self.shapes.intern(key_of(&x, w, &binding), &binding, self.cache);
+            self.counters.hits += u64::from(known);
+            number
+        };
+        let generation = self.machine.generation;
+        self.plans.entries[slot].number = number;
+        self.shapes.warm(number, self.tier);
+        if let Some(work) = self.shapes.compile_due(self.cache) {
+            self.counters.add(&work);
+        }
+        let shape = self.shapes.get(number);
+        match &shape.native {
+            Native::Code(code) => {
+                let packed = Packed::of(&binding, generation);
+                let core = &mut self.machine.cores[core];
+                // SAFETY: the operands have just been bound on this machine, whose memories fit.
+                unsafe { native::call(core, generation, code, &shape.packing, packed.as_slice(), self.rows) };
+                self.counters.words += 1;
+                Some(Done::PLAIN)
+            }
+            Native::Cold => {
+                let done = self.interpret(instruction)?;
+                self.counters.interpreted += 1;
+                Some(done)
+            }
+            Native::Refused(why) => {
+                let why = *why;
+                self.fall_back(instruction, why)
+            }
+        }
+    }
+}

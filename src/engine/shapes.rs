@@ -1,0 +1,141 @@
+//! The shapes that the words of a session have: known by number, with or without code.
+
+use std::collections::HashMap;
+
+use rustc_hash::FxBuildHasher;
+use seqjit_runtime::interp::Exec;
+use seqjit_runtime::isa::Decoded;
+
+use super::cache::{CacheCounters, CodeCache};
+use super::native::Packing;
+use super::tier::{Tier, cost, pays};
+use crate::block::{self, MAX_SOURCES, Overlap, Place, ShapeKey};
+use crate::translate::{Binding, Code, Refusal};
+
+/// A shape of a session.
+pub(super) struct Shape {
+    pub(super) key: ShapeKey,
+    pub(super) packing: Packing,
+    pub(super) native: Native,
+    /// What one word of it costs in the interpreter, in the unit of [`pays`].
+    cost: u64,
+    /// What its words have cost or, where they are planned, are expected to.
+    heat: u64,
+}
+
+/// Whether a shape has code.
+pub(super) enum Native {
+    /// Not yet.
+    Cold,
+    /// It has.
+    Code(Code),
+    /// It never will.
+    Refused(Refusal),
+}
+
+/// All shapes of a session.
+#[derive(Default)]
+pub(super) struct Shapes {
+    list: Vec<Shape>,
+    numbers: HashMap<ShapeKey, u32, FxBuildHasher>,
+    /// Shapes that are due for compiling.
+    due: Vec<u32>,
+}
+
+/// The key of a word with these operands.
+pub(super) fn key_of(x: &Exec<'_>, w: &Decoded, binding: &Binding) -> ShapeKey {
+    ShapeKey {
+        word: block::mask(w),
+        generation: x.machine.generation,
+        variant: binding.variant,
+        fp8: x.machine.cores[x.core].spec.fp8,
+        sources: sources_of(binding),
+        destination: Place::of(&binding.destination),
+        overlaps: overlaps_of(binding),
+    }
+}
+
+fn sources_of(binding: &Binding) -> [Option<Place>; MAX_SOURCES] {
+    binding.sources.each_ref().map(|source| source.as_ref().map(Place::of))
+}
+
+fn overlaps_of(binding: &Binding) -> [Overlap; MAX_SOURCES] {
+    binding.sources.each_ref().map(|source| {
+        source.as_ref().map_or(Overlap::Disjoint, |s| Overlap::of(s, &binding.destination, binding.lanes))
+    })
+}
+
+impl Shape {
+    /// Whether a word of this shape still has it with other operands.
+    pub(super) fn is_of(&self, binding: &Binding) -> bool {
+        self.key.variant == binding.variant
+            && self.key.destination == Place::of(&binding.destination)
+            && self.key.sources == sources_of(binding)
+            && self.key.overlaps == overlaps_of(binding)
+    }
+}
+
+impl Shapes {
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    /// Forgets all.
+    pub(super) fn clear(&mut self) {
+        *self = Shapes::default();
+    }
+
+    pub(super) fn get(&self, number: u32) -> &Shape {
+        &self.list[number as usize]
+    }
+
+    /// The number of a word's shape; the flag tells that it was known.
+    pub(super) fn intern(&mut self, key: ShapeKey, binding: &Binding, cache: &CodeCache) -> (u32, bool) {
+        if let Some(number) = self.numbers.get(&key) {
+            return (*number, true);
+        }
+        let number = self.list.len() as u32;
+        let native = match cache.find(&key) {
+            None => Native::Cold,
+            Some(Ok(code)) => Native::Code(code),
+            Some(Err(why)) => Native::Refused(why),
+        };
+        let known = !matches!(native, Native::Cold);
+        let cost = cost(binding.lanes, binding.destination.count);
+        self.list.push(Shape { key: key.clone(), packing: Packing::of(binding), native, cost, heat: 0 });
+        self.numbers.insert(key, number);
+        (number, known)
+    }
+
+    /// Adds one execution of a word, past or expected, to what a shape without code costs.
+    pub(super) fn warm(&mut self, number: u32, tier: Tier) {
+        let shape = &mut self.list[number as usize];
+        if !matches!(shape.native, Native::Cold) {
+            return;
+        }
+        let before = shape.heat;
+        shape.heat += shape.cost;
+        let was_due = before > 0 && (tier == Tier::Jit || pays(before));
+        if !was_due && (tier == Tier::Jit || pays(shape.heat)) {
+            self.due.push(number);
+        }
+    }
+
+    /// Compiles all shapes that are due, in one batch; what that took.
+    pub(super) fn compile_due(&mut self, cache: &CodeCache) -> Option<CacheCounters> {
+        if self.due.is_empty() {
+            return None;
+        }
+        let due = std::mem::take(&mut self.due);
+        let keys: Vec<ShapeKey> = due.iter().map(|number| self.get(*number).key.clone()).collect();
+        let (translations, work) = cache.compile(&keys);
+        for (number, translation) in due.into_iter().zip(translations) {
+            self.list[number as usize].native = match translation {
+                Ok(code) => Native::Code(code),
+                Err(why) => Native::Refused(why),
+            };
+        }
+        Some(work)
+    }
+}
