@@ -7,6 +7,7 @@ pub mod act;
 pub mod fpenv;
 pub mod interp;
 pub mod isa;
+pub mod kernels;
 pub mod machine;
 pub mod num;
 pub mod sequencer;

@@ -11,7 +11,7 @@ use super::scan::{Cursor, word_length};
 use super::value::Value;
 use super::view::View;
 
-/// Words of all streams of a core, so that a text cannot take all memory.
+/// Words of one stream, so that a text cannot take all memory.
 const MAX_WORDS: usize = 1 << 20;
 
 /// The statement that starts a transfer; not an opcode.

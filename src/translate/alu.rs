@@ -20,6 +20,11 @@ pub fn check_int(op: AluOp) -> Result<(), Refusal> {
     if int_operator(op).is_some() { Ok(()) } else { Err(Refusal::Operator(op)) }
 }
 
+/// Whether an operator has a lowering in the class that it belongs to at 32 bits. MOD, which may be of either, has none.
+pub fn check(op: AluOp) -> Result<(), Refusal> {
+    check_float(op).or(check_int(op))
+}
+
 impl Emit<'_> {
     /// `op(a, b)` in FP32, rounded once. For an operator that [`check_float`] accepts.
     pub fn float_op(&mut self, op: AluOp, a: Value, b: Value) -> Value {

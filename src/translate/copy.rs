@@ -4,16 +4,17 @@ use cranelift_codegen::ir::InstBuilder;
 use seqjit_runtime::interp::{Exec, FaultKind, copy as interp};
 use seqjit_runtime::isa::layouts::S4D4_TR;
 use seqjit_runtime::isa::{Decoded, Dtype};
+use seqjit_runtime::kernels::rows;
 
 use super::elementwise::{Compute, Elementwise, Stream};
-use super::{Binding, Inline, Refusal, always_inline, convert, operands};
-use crate::block::ShapeKey;
+use super::{Binding, Bound, Inline, Kernel, Refusal, always_inline, convert, operands};
 
 /// COPY: raw bits; variant 1 goes through fp32.
 pub const fn copy() -> Inline {
     Inline {
         bind: bind_copy,
-        build: |key, w| through(key, w, key.variant == 1, Compute::identity()),
+        build: |key, w| through(w, key.variant == 1, Compute::identity()),
+        // What is converted there are 32-bit integers.
         kernel: always_inline,
     }
 }
@@ -22,11 +23,11 @@ pub const fn copy() -> Inline {
 pub const fn cast() -> Inline {
     Inline {
         bind: |x, w| bind(x, w, 0),
-        build: |key, w| {
+        build: |_, w| {
             let o = operands::<S4D4_TR>(w)?;
-            through(key, w, o.in_dtype != o.out_dtype, Compute::identity())
+            through(w, o.in_dtype != o.out_dtype, Compute::identity())
         },
-        kernel: always_inline,
+        kernel: |_, w| kernel(w, false),
     }
 }
 
@@ -34,15 +35,38 @@ pub const fn cast() -> Inline {
 pub const fn reciprocal() -> Inline {
     Inline {
         bind: |x, w| bind(x, w, 0),
-        build: |key, w| {
+        build: |_, w| {
             let compute = Compute::Float(Box::new(|e, sources, _| {
                 let one = e.float(1.0);
                 e.b.ins().fdiv(one, sources[0])
             }));
-            through(key, w, true, compute)
+            through(w, true, compute)
         },
-        kernel: always_inline,
+        kernel: |_, w| kernel(w, true),
     }
+}
+
+/// Conversions that are faster in a kernel, whose vectors are as wide as the CPU has them, or that generated code
+/// has no instructions for.
+fn kernel(w: &Decoded, reciprocal: bool) -> Option<Kernel> {
+    let o = operands::<S4D4_TR>(w).ok()?;
+    if !reciprocal && o.in_dtype == o.out_dtype {
+        return None;
+    }
+    Some(Kernel {
+        bind: if reciprocal { |x, w| bind_kernel(x, w, true) } else { |x, w| bind_kernel(x, w, false) },
+    })
+}
+
+fn bind_kernel(x: &Exec<'_>, w: &Decoded, reciprocal: bool) -> Result<Bound, Refusal> {
+    let conversion = interp::resolve_conversion(x, w, reciprocal)?;
+    if conversion.src.count != conversion.dst.count {
+        return Err(Refusal::Dimensions);
+    }
+    Ok(Box::new(move |x| {
+        rows::convert(&conversion, x);
+        true
+    }))
 }
 
 fn bind_copy(x: &Exec<'_>, w: &Decoded) -> Result<Binding, FaultKind> {
@@ -57,13 +81,13 @@ fn bind(x: &Exec<'_>, w: &Decoded, variant: u8) -> Result<Binding, FaultKind> {
     Ok(Binding { sources: [Some(source), None], destination, scalars: [None; 2], lanes, variant })
 }
 
-fn through(key: &ShapeKey, w: &Decoded, convert: bool, compute: Compute) -> Result<Elementwise, Refusal> {
+fn through(w: &Decoded, convert: bool, compute: Compute) -> Result<Elementwise, Refusal> {
     let o = operands::<S4D4_TR>(w)?;
     let stream = |tensor, dtype: Dtype| Stream::new(tensor, dtype);
     let (source, destination) = (stream(&o.src, o.in_dtype), stream(&o.dst, o.out_dtype));
     let compute = if convert {
-        convert::check(o.in_dtype, key.fp8)?;
-        convert::check(o.out_dtype, key.fp8)?;
+        convert::check(o.in_dtype)?;
+        convert::check(o.out_dtype)?;
         compute
     } else if o.in_dtype.bytes() == o.out_dtype.bytes() {
         Compute::Raw

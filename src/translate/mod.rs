@@ -5,6 +5,7 @@
 //! describes the loops of a shape, from its key alone. An opcode whose arithmetic dominates has a kernel of the
 //! runtime instead: nothing is compiled for it, and `bind` gives what runs it.
 
+pub mod activation;
 mod alu;
 mod compile;
 mod convert;
@@ -14,6 +15,8 @@ mod emit;
 pub mod fill;
 mod nest;
 mod odometer;
+pub mod select;
+pub mod tensor_reduce;
 pub mod tensor_scalar;
 pub mod tensor_tensor;
 

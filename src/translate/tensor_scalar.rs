@@ -4,32 +4,51 @@ use seqjit_runtime::interp::{Exec, FaultKind, tensor_scalar as interp};
 use seqjit_runtime::isa::field::ImmSrc;
 use seqjit_runtime::isa::layouts::S3D3_TS;
 use seqjit_runtime::isa::{AluOp, Decoded};
+use seqjit_runtime::kernels::rows;
 
 use super::elementwise::{Compute, Elementwise, Stream};
-use super::{Binding, Inline, Refusal, alu, always_inline, convert, operands};
+use super::{Binding, Inline, Kernel, Refusal, alu, convert, operands};
 use crate::block::ShapeKey;
 
 /// TENSOR_SCALAR_ARITH_OP (section 4.2): dst = cast(op1(op0(x, s0), s1)), each operator rounding to fp32.
 pub const fn arith() -> Inline {
-    Inline { bind, build, kernel: always_inline }
+    Inline { bind, build, kernel }
 }
 
 fn bind(x: &Exec<'_>, w: &Decoded) -> Result<Binding, FaultKind> {
     let operands = interp::resolve(x, w)?;
-    let lanes = x.operands::<S3D3_TS>(w)?.num_active_channels.into();
     Ok(Binding {
         sources: [Some(operands.src), None],
         destination: operands.dst,
         scalars: operands.scalars,
-        lanes,
+        lanes: operands.lanes,
         variant: 0,
     })
 }
 
-fn build(key: &ShapeKey, w: &Decoded) -> Result<Elementwise, Refusal> {
+/// Operators and datatypes that generated code has no instructions for.
+fn kernel(_: &Exec<'_>, w: &Decoded) -> Option<Kernel> {
+    let o = operands::<S3D3_TS>(w).ok()?;
+    let inline = [o.in_dtype, o.out_dtype].iter().all(|dtype| convert::check(*dtype).is_ok())
+        && [o.op0, o.op1].iter().all(|op| alu::check_float(*op).is_ok());
+    (!inline).then_some(Kernel {
+        bind: |x, w| {
+            let operands = interp::resolve(x, w)?;
+            if operands.src.count != operands.dst.count {
+                return Err(Refusal::Dimensions);
+            }
+            Ok(Box::new(move |x| {
+                rows::tensor_scalar(&operands, x);
+                true
+            }))
+        },
+    })
+}
+
+fn build(_: &ShapeKey, w: &Decoded) -> Result<Elementwise, Refusal> {
     let o = operands::<S3D3_TS>(w)?;
-    convert::check(o.in_dtype, key.fp8)?;
-    convert::check(o.out_dtype, key.fp8)?;
+    convert::check(o.in_dtype)?;
+    convert::check(o.out_dtype)?;
     let second = o.op1 != AluOp::BYPASS;
     let reverse = [o.reverse_operands.0 & 1 == 1, o.reverse_operands.0 & 2 == 2];
     let mut chain = vec![(o.op0, reverse[0], o.imm0_src)];

@@ -3,15 +3,16 @@
 use seqjit_runtime::interp::{Exec, FaultKind, tensor_tensor as interp};
 use seqjit_runtime::isa::layouts::S3S3D3_TT;
 use seqjit_runtime::isa::{AluOp, Decoded};
+use seqjit_runtime::kernels::rows;
 
 use super::elementwise::{Compute, Elementwise, Stream};
-use super::{Binding, Inline, Refusal, alu, always_inline, convert, operands};
+use super::{Binding, Inline, Kernel, Refusal, alu, convert, operands};
 use crate::block::ShapeKey;
 
 /// TENSOR_TENSOR_ARITH_OP: dst[k] = cast(op(src0[k], src1[k])). The variant is the operator of class INT, or 0
 /// (which is BYPASS, never of that class).
 pub const fn arith() -> Inline {
-    Inline { bind, build, kernel: always_inline }
+    Inline { bind, build, kernel }
 }
 
 fn bind(x: &Exec<'_>, w: &Decoded) -> Result<Binding, FaultKind> {
@@ -25,10 +26,30 @@ fn bind(x: &Exec<'_>, w: &Decoded) -> Result<Binding, FaultKind> {
     })
 }
 
+/// Operators and datatypes that generated code has no instructions for.
+fn kernel(_: &Exec<'_>, w: &Decoded) -> Option<Kernel> {
+    let o = operands::<S3S3D3_TT>(w).ok()?;
+    let dtypes = [o.in0_in1_dtype.low(), o.in0_in1_dtype.high(), o.out_dtype];
+    let inline = dtypes.iter().all(|dtype| convert::check(*dtype).is_ok()) && alu::check(o.op).is_ok();
+    (!inline).then_some(Kernel {
+        bind: |x, w| {
+            let operation = interp::resolve(x, w)?;
+            operation.check()?;
+            if operation.sources.iter().any(|source| source.count != operation.dst.count) {
+                return Err(Refusal::Dimensions);
+            }
+            Ok(Box::new(move |x| {
+                rows::tensor_tensor(&operation, x);
+                true
+            }))
+        },
+    })
+}
+
 fn build(key: &ShapeKey, w: &Decoded) -> Result<Elementwise, Refusal> {
     let o = operands::<S3S3D3_TT>(w)?;
     let dtypes = [o.in0_in1_dtype.low(), o.in0_in1_dtype.high(), o.out_dtype];
-    dtypes.iter().try_for_each(|dtype| convert::check(*dtype, key.fp8))?;
+    dtypes.iter().try_for_each(|dtype| convert::check(*dtype))?;
     let sources = vec![Stream::new(&o.src0, dtypes[0]), Stream::new(&o.src1, dtypes[1])];
     let compute = if key.variant == 0 {
         alu::check_float(o.op)?;

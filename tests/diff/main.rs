@@ -1,161 +1,148 @@
-//! Interpreter and native code side by side: random legal words on random data must leave the same bytes.
+//! Interpreter and native code side by side: random legal words on random data must leave the same machine.
+//!
+//! `SEQJIT_DIFF_WORDS=N` sets how many words are run in all. A word that differs is shrunk to a minimal
+//! sequence, which the failure prints as text and in hexadecimal.
 
+mod control;
+mod pair;
+mod pe;
+mod programs;
+mod shrink;
+#[path = "../common/state.rs"]
+mod state;
 mod words;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::Mutex;
 
 use rand::{RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use seqjit::runtime::interp::Translated;
-use seqjit::runtime::isa::{EngineId, Generation, PARTITIONS, Space, op};
-use seqjit::runtime::machine::{CoreSpec, Image, Machine, MachineOptions, Stream};
-use seqjit::runtime::num::Fp8;
-use seqjit::runtime::sequencer::{Limits, engine_turn_within};
-use seqjit::{Engine, Tier, Translator};
+use seqjit::runtime::isa::{EngineId, Generation, op, opcode_info};
+use seqjit::{Engine, Refusal};
 
-use words::{Case, REGISTERS, WINDOW};
+use pair::Pair;
+use words::Case;
 
-/// Words of a test for each generation and opcode.
-const WORDS: usize = 800;
-/// Words between two fillings of the memories.
-const REFILL: usize = 25;
+/// Words in all, if nothing else is asked for.
+const WORDS: u64 = 100_000;
+/// Words of a batch: between two fillings of the memories.
+const BATCH: usize = 256;
+/// Words of one shape: same operators, datatypes and patterns, other addresses and immediates.
+const VARIANTS: usize = 8;
+/// Generations under test. MARIANA's words are those of its neighbours.
+const GENERATIONS: [Generation; 3] = [Generation::Sunda, Generation::Cayman, Generation::Maverick];
 
-fn machine(generation: Generation) -> Machine {
-    let streams = std::array::from_fn(|_| Stream { base: 0, words: Arc::new([]), ends_gracefully: true });
-    let core = CoreSpec {
-        name: "diff".into(),
-        streams,
-        queues: Vec::new(),
-        variables: Vec::new(),
-        table_base: 0,
-        physical: 0,
-        dve_programs: None,
-        fp8: Fp8::default(),
-        table_sets: Vec::new(),
-    };
-    let image = Image { generation, cores: vec![Arc::new(core)], buffers: Vec::new() };
-    Machine::new(&image, MachineOptions { strict: false, ..MachineOptions::default() })
-}
-
-/// Fills what words use of both memories of two machines with the same data.
-fn fill(machines: [&mut Machine; 2], rng: &mut ChaCha8Rng) {
-    let mut row = vec![0; WINDOW as usize];
-    let [a, b] = machines;
-    for space in [Space::Sbuf, Space::Psum] {
-        for partition in 0..PARTITIONS {
-            row.chunks_exact_mut(4).for_each(|e| e.copy_from_slice(&words::number(rng).to_le_bytes()));
-            for machine in [&mut *a, &mut *b] {
-                let to = machine.cores[0].memory_mut(space).partition_mut(partition);
-                to[..WINDOW as usize].copy_from_slice(&row);
-            }
-        }
+/// The words of a batch.
+fn batch(generation: Generation, opcode: u8, seed: u64) -> Vec<Case> {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let mut cases = Vec::with_capacity(BATCH);
+    while cases.len() < BATCH {
+        let shape = words::legal(&mut rng, generation, opcode);
+        cases.extend((0..VARIANTS).map(|_| words::variant(&mut rng, &shape)));
     }
+    cases
 }
 
-/// Runs one word, on the engine of the case.
-fn run(machine: &mut Machine, case: &Case, translated: Option<&dyn Translated>) {
-    let engine = &mut machine.cores[0].engines[case.engine.index()];
-    engine.code = Arc::new([case.instruction()]);
-    engine.pc = 0;
-    engine.registers[..REGISTERS].copy_from_slice(&case.registers);
-    let limits = Limits { translated, ..Limits::default() };
-    let turn = engine_turn_within(machine, 0, case.engine, 1, &limits).unwrap_or_else(|f| panic!("{f}"));
-    assert_eq!(turn.retired, 1);
-}
-
-fn row(machine: &Machine, space: Space, partition: usize, bytes: usize) -> &[u8] {
-    let row = machine.cores[0].memory(space).partition(partition);
-    &row[..bytes.min(row.len())]
-}
-
-/// The first difference of two memories: where, and both bytes.
-fn difference(a: &Machine, b: &Machine, bytes: usize) -> Option<String> {
-    [Space::Sbuf, Space::Psum].into_iter().find_map(|space| {
-        (0..PARTITIONS).find_map(|partition| {
-            let (a, b) = (row(a, space, partition, bytes), row(b, space, partition, bytes));
-            let at = a.iter().zip(b).position(|(a, b)| a != b)?;
-            Some(format!("{space} partition {partition} byte {at}: {:02x} and {:02x}", a[at], b[at]))
-        })
-    })
+/// Runs words from a fresh start; the first difference: behind which word, and what.
+fn run(pair: &mut Pair, cases: &[Case]) -> Option<(usize, String)> {
+    cases.iter().enumerate().find_map(|(at, case)| Some((at, pair.run(case)?)))
 }
 
 /// What a comparison of many words has seen.
 #[derive(Default)]
 struct Outcome {
     translated: u64,
-    refused: BTreeMap<String, u64>,
-    /// The first word that differed, and where.
-    failure: Option<(String, String)>,
+    fallbacks: BTreeMap<Refusal, u64>,
+    /// What differed.
+    failure: Option<String>,
+    /// The least words that show it.
+    minimal: Vec<Case>,
 }
 
-fn compare(generation: Generation, opcode: u8, engine: &Engine, words: usize, check: bool) -> Outcome {
-    let mut rng = ChaCha8Rng::seed_from_u64(u64::from(opcode) << 8 | generation as u64);
-    let (mut plain, mut native) = (machine(generation), machine(generation));
-    plain.start_all();
-    native.start_all();
-    let translator = Translator::new(engine, Tier::Jit);
+impl Outcome {
+    fn explain(&self) -> Option<String> {
+        let words: Vec<String> = self.minimal.iter().map(shrink::describe).collect();
+        Some(format!("{}\nshrinks to\n{}", self.failure.as_ref()?, words.join("\n")))
+    }
+}
+
+/// Compares so many words of one opcode.
+fn compare(engine: &Engine, generation: Generation, opcode: u8, words: u64) -> Outcome {
+    let mut seeds = ChaCha8Rng::seed_from_u64(u64::from(opcode) << 8 | generation as u64);
     let mut outcome = Outcome::default();
-    for number in 0..words {
-        if number % REFILL == 0 {
-            fill([&mut plain, &mut native], &mut rng);
-        }
-        let case = words::legal(&mut rng, generation, opcode);
-        run(&mut plain, &case, None);
-        run(&mut native, &case, Some(&translator));
-        // Words stay in the window; that they do is looked at now and then.
-        let everything = check && number % 100 == 99;
-        let bytes = if everything { usize::MAX } else { 2 * WINDOW as usize };
-        if let Some(where_) = difference(&plain, &native, bytes) {
-            let decoded = format!("{:?}", case.instruction().body.unwrap().operands);
-            outcome.failure = Some((format!("{} {decoded}", case.word.to_hex()), where_));
+    for _ in 0..words.div_ceil(BATCH as u64) {
+        if outcome.failure.is_some() {
             break;
         }
+        let seed = seeds.next_u64();
+        let cases = batch(generation, opcode, seed);
+        let mut pair = Pair::new(generation, engine, seed);
+        if let Some((at, difference)) = run(&mut pair, &cases) {
+            outcome.failure = Some(difference);
+            let fails = |cases: &[Case]| run(&mut Pair::new(generation, engine, seed), cases).is_some();
+            outcome.minimal = shrink::cases(cases[..=at].to_vec(), &fails);
+            break;
+        }
+        // Words stay within bounds: nothing has changed elsewhere either.
+        outcome.failure = pair.difference();
+        outcome.translated += pair.translated();
+        pair.fallbacks(opcode)
+            .into_iter()
+            .for_each(|(why, n)| *outcome.fallbacks.entry(why).or_default() += n);
     }
-    let counters = translator.counters();
-    outcome.translated = counters.words;
-    outcome.refused = counters.fallbacks.iter().map(|(why, n)| (why.to_string(), *n)).collect();
     outcome
 }
 
-fn agree(generation: Generation) {
-    let engine = Engine::new();
-    for opcode in words::opcodes() {
-        let outcome = compare(generation, opcode, &engine, WORDS, true);
-        println!("{generation} 0x{opcode:02x}: {} in native code, {:?}", outcome.translated, outcome.refused);
-        if let Some((word, place)) = outcome.failure {
-            panic!("{generation} 0x{opcode:02x}: {place}\n{word}");
-        }
-        assert!(
-            outcome.translated > WORDS as u64 * 8 / 10,
-            "{generation} 0x{opcode:02x}: {:?}",
-            outcome.refused
-        );
+/// How many words to compare in all.
+fn wanted() -> u64 {
+    match std::env::var("SEQJIT_DIFF_WORDS") {
+        Ok(text) => text.parse().expect("SEQJIT_DIFF_WORDS is a number of words"),
+        Err(_) => WORDS,
     }
+}
+
+/// Every opcode that has native code on a generation, in that code and in the interpreter; opcodes are shared
+/// out to as many threads as there are processors.
+#[test]
+fn every_opcode_agrees() {
+    let engine = Engine::new();
+    let all = GENERATIONS.into_iter().flat_map(|g| words::opcodes(g).into_iter().map(move |o| (g, o)));
+    let tasks: Vec<(Generation, u8)> = all.collect();
+    let each = wanted().div_ceil(tasks.len() as u64);
+    println!("{} opcodes and generations, {each} words of each", tasks.len());
+    let queue = Mutex::new(tasks.into_iter());
+    let failures = Mutex::new(Vec::new());
+    let work = || {
+        while let Some((generation, opcode)) = { queue.lock().unwrap().next() } {
+            let name = format!("{generation} {}", opcode_info(opcode).unwrap().name);
+            let outcome = compare(&engine, generation, opcode, each);
+            println!("{name}: {} words in native code, {:?}", outcome.translated, outcome.fallbacks);
+            let native = outcome.failure.is_none() && words::is_native(opcode);
+            let left = if native { outcome.fallbacks.values().sum() } else { 0 };
+            let idle = native && outcome.translated < each / 2;
+            let idle = idle.then(|| format!("{} words in native code", outcome.translated));
+            let fallen = (left > each / 5).then(|| format!("{left} fallbacks: {:?}", outcome.fallbacks));
+            let found = outcome.explain().or(idle).or(fallen);
+            failures.lock().unwrap().extend(found.map(|what| format!("{name}: {what}")));
+        }
+    };
+    std::thread::scope(|scope| {
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        (0..threads).for_each(|_| drop(scope.spawn(work)));
+    });
+    let failures = failures.into_inner().unwrap();
+    assert!(failures.is_empty(), "{}", failures.join("\n\n"));
     no_trapping_instruction(&engine);
 }
 
-#[test]
-fn sunda() {
-    agree(Generation::Sunda);
-}
-
-#[test]
-fn cayman() {
-    agree(Generation::Cayman);
-}
-
-#[test]
-fn maverick() {
-    agree(Generation::Maverick);
-}
-
-/// A wrong lowering of any opcode is found.
+/// A wrong lowering of any opcode is found, and shrinks to one word.
 #[test]
 fn a_wrong_lowering_is_found() {
-    for opcode in words::opcodes() {
-        let outcome = compare(Generation::Cayman, opcode, &Engine::with_defect(opcode), 200, false);
-        assert!(outcome.failure.is_some(), "0x{opcode:02x}");
+    for opcode in words::opcodes(Generation::Cayman).into_iter().filter(|o| words::is_native(*o)) {
+        let outcome = compare(&Engine::with_defect(opcode), Generation::Cayman, opcode, 1000);
+        let failure = outcome.explain().unwrap_or_else(|| panic!("nothing found in 0x{opcode:02x}"));
+        assert_eq!(outcome.minimal.len(), 1, "0x{opcode:02x}: {failure}");
+        println!("{failure}\n");
     }
 }
 
@@ -186,18 +173,14 @@ fn equal_shapes_share_code() {
     let engine = Engine::new();
     let mut rng = ChaCha8Rng::seed_from_u64(9);
     let case = words::legal(&mut rng, Generation::Cayman, op::MEMSET);
-    let mut other = words::legal(&mut rng, Generation::Cayman, op::MEMSET);
-    other.word = case.word;
-    other.registers = case.registers;
+    let mut other = case.clone();
     // Another value, another engine.
     other.word.0[40] ^= rng.next_u32() as u8 | 1;
     other.engine = if case.engine == EngineId::Dve { EngineId::Pool } else { EngineId::Dve };
     for case in [&case, &other] {
-        let mut machine = machine(Generation::Cayman);
-        machine.start_all();
-        let translator = Translator::new(&engine, Tier::Jit);
-        run(&mut machine, case, Some(&translator));
-        assert_eq!(translator.counters().words, 1);
+        let mut pair = Pair::new(Generation::Cayman, &engine, 0);
+        assert_eq!(pair.run(case), None);
+        assert_eq!(pair.translated(), 1);
     }
     assert_eq!(engine.cache_counters().shapes, 1);
 }
@@ -206,7 +189,7 @@ fn equal_shapes_share_code() {
 #[test]
 fn a_small_code_cache_changes_nothing() {
     let engine = Engine::with_code_limit(64 << 10);
-    let outcome = compare(Generation::Cayman, op::CAST, &engine, 200, false);
+    let outcome = compare(&engine, Generation::Cayman, op::TENSOR_SCALAR_ARITH_OP, 2000);
     assert_eq!(outcome.failure, None);
     let counters = engine.cache_counters();
     assert!(counters.evictions > 1, "{counters:?}");

@@ -1,14 +1,18 @@
 //! Random legal words of the translated families, and data for them.
 
+mod lanes;
+
 use rand::seq::IndexedRandom;
-use rand::{Rng, RngCore};
-use seqjit::runtime::interp::Instruction;
+use rand::{Rng, RngCore, SeedableRng};
+use rand_chacha::ChaCha8Rng;
 use seqjit::runtime::isa::check::{CheckContext, Severity, check};
-use seqjit::runtime::isa::field::{Addr4, DtypePair, Imm, ImmSrc, Kind, ReverseOps};
-use seqjit::runtime::isa::layouts::{D4_MR, S3D3_TS, S3S3D3_TT, S4D4_TR};
+use seqjit::runtime::isa::field::{
+    Addr4, DtypePair, Field, Imm, ImmSrc, ImmSrcN, Kind, ReverseOps, UpdateMode, WaitMode,
+};
+use seqjit::runtime::isa::layouts::{D4_MR, S3D3_AC, S3D3_TS, S3S3D3_TT, S4D4_TR};
 use seqjit::runtime::isa::{
-    AluOp, AluSet, Dtype, EngineId, Generation, Layout, Lowering, OPCODES, PSUM_PITCH, Tensor, Word, decode,
-    op,
+    AluOp, AluSet, Dtype, EngineId, Events, Execution, Generation, Layout, Lowering, OPCODES, PSUM_PITCH,
+    Tensor, Word, decode, op, opcode_info,
 };
 
 /// Bytes of each partition that words use.
@@ -16,40 +20,138 @@ pub const WINDOW: u32 = 4096;
 /// Registers that hold operand addresses: so many from R0 on.
 pub const REGISTERS: usize = 8;
 
-/// Opcodes under test: all that the opcode table says do without the interpreter.
-pub fn opcodes() -> Vec<u8> {
-    let native = |lowering| matches!(lowering, Lowering::Inline | Lowering::Kernel);
-    OPCODES.iter().filter(|info| native(info.lowering)).map(|info| info.byte).collect()
+/// Opcodes under test: all that the opcode table says run without the interpreter, where it has them too, and
+/// those that have a generator already: of them the levels of the interpreter are compared.
+pub fn opcodes(generation: Generation) -> Vec<u8> {
+    let rows = OPCODES.iter().filter(|i| i.exists_on(generation));
+    let rows = rows.filter(|i| i.execution_on(generation) == Execution::Run);
+    rows.map(|info| info.byte).filter(|byte| is_native(*byte) || has_generator(generation, *byte)).collect()
 }
 
-/// A legal word, and the values of R0 to R7 that it needs.
+/// Whether the opcode table says that it runs without the interpreter.
+pub fn is_native(opcode: u8) -> bool {
+    let info = opcode_info(opcode).expect("a row of the table");
+    matches!(info.lowering, Lowering::Inline | Lowering::Kernel)
+}
+
+fn has_generator(generation: Generation, opcode: u8) -> bool {
+    let rng = &mut ChaCha8Rng::seed_from_u64(0);
+    let mut case = Case::new(generation, EngineId::Sp, opcode);
+    Maker { rng, case: &mut case, lanes: 0, total: 0, last: None }.fill(opcode)
+}
+
+/// A legal word, what runs around it, and the values of R0 to R7.
+#[derive(Clone)]
 pub struct Case {
     pub generation: Generation,
     pub engine: EngineId,
+    /// Words of the same engine that make the hidden state which the word needs, or nothing of interest.
+    pub before: Vec<Word>,
     pub word: Word,
+    /// Words behind it, where branches may go.
+    pub after: Vec<Word>,
     pub registers: [u32; REGISTERS],
+    /// Words after which a turn ends.
+    pub limit: u64,
 }
 
 impl Case {
-    pub fn instruction(&self) -> Instruction {
-        Instruction::new(self.word, self.generation)
+    fn new(generation: Generation, engine: EngineId, opcode: u8) -> Case {
+        Case {
+            generation,
+            engine,
+            before: Vec::new(),
+            word: Word::new(opcode),
+            after: Vec::new(),
+            registers: [0; REGISTERS],
+            limit: 256,
+        }
+    }
+
+    /// The whole stream.
+    pub fn words(&self) -> impl Iterator<Item = Word> + '_ {
+        self.before.iter().chain([&self.word]).chain(&self.after).copied()
+    }
+
+    /// No word breaks a rule that would keep it from running.
+    pub fn is_legal(&self) -> bool {
+        let context = CheckContext::new(self.generation, self.engine).lenient();
+        let fine = |word: Word| {
+            let Ok(decoded) = decode(&word, self.generation) else { return false };
+            check(&decoded, &context).iter().all(|f| f.severity == Severity::Warning)
+        };
+        self.words().all(fine)
     }
 }
 
 /// Draws words of one opcode until one is legal.
 pub fn legal(rng: &mut impl RngCore, generation: Generation, opcode: u8) -> Case {
-    loop {
-        let info = seqjit::runtime::isa::opcode_info(opcode).unwrap();
-        let engine = *info.engines.choose(rng).unwrap();
-        let mut case = Case { generation, engine, word: Word::new(opcode), registers: [0; REGISTERS] };
-        Maker { rng, case: &mut case, lanes: 0, total: 0, last: None }.fill(opcode);
-        let decoded = decode(&case.word, generation).unwrap();
-        let findings = check(&decoded, &CheckContext::new(generation, engine).lenient());
-        if findings.iter().all(|f| f.severity == Severity::Warning) {
-            to_registers(rng, &mut case);
+    let info = opcode_info(opcode).unwrap();
+    for _ in 0..10_000 {
+        let mut case = Case::new(generation, *info.engines.choose(rng).unwrap(), opcode);
+        let made = Maker { rng, case: &mut case, lanes: 0, total: 0, last: None }.fill(opcode);
+        assert!(made, "no generator for {}, which the opcode table says is translated", info.name);
+        events(rng, &mut case);
+        if case.is_legal() {
             return case;
         }
     }
+    panic!("the generator of {} makes no legal word for {generation}", info.name);
+}
+
+/// The same word with other addresses and immediates, some of the addresses in registers.
+pub fn variant(rng: &mut impl RngCore, of: &Case) -> Case {
+    let mut case = of.clone();
+    for _ in 0..8 {
+        let mut moved = of.clone();
+        shift(rng, &mut moved);
+        if moved.is_legal() {
+            case = moved;
+            break;
+        }
+    }
+    if rng.random_bool(0.5) {
+        case.before.insert(0, Word::new(op::NOP));
+    }
+    if rng.random_bool(0.1) {
+        case.limit = rng.random_range(1..4);
+    }
+    to_registers(rng, &mut case);
+    case
+}
+
+/// Moves operands by some elements, and draws other immediates.
+fn shift(rng: &mut impl RngCore, case: &mut Case) {
+    let decoded = decode(&case.word, case.generation).unwrap();
+    for field in decoded.operands.layout().def().fields {
+        let bytes = &mut case.word.0[field.offset..field.offset + field.size];
+        let value = u32::from_le_bytes(bytes.first_chunk().copied().unwrap_or_default());
+        let value = match field.kind {
+            Kind::Tensor(_) | Kind::Ptr => value.wrapping_add_signed(8 * rng.random_range(-16..=16)),
+            Kind::Imm if rng.random_bool(0.5) => value.wrapping_add_signed(8 * rng.random_range(-16..=16)),
+            Kind::Imm | Kind::Float => number(rng),
+            _ => continue,
+        };
+        bytes[..4].copy_from_slice(&value.to_le_bytes());
+    }
+}
+
+/// Gives some words a wait and an update; most waits hold.
+fn events(rng: &mut impl RngCore, case: &mut Case) {
+    let decoded = decode(&case.word, case.generation).unwrap();
+    if !decoded.operands.layout().def().events || rng.random_bool(0.7) {
+        return;
+    }
+    let mut pick = |members: &[(u8, &str)]| members.choose(rng).unwrap().0;
+    let (wait, update) = (pick(WaitMode::TABLE.members), pick(UpdateMode::TABLE.members));
+    let events = Events {
+        wait_mode: WaitMode(if rng.random_bool(0.5) { 0 } else { wait }),
+        wait_idx: rng.random_range(0..4),
+        update_mode: UpdateMode(update),
+        update_idx: rng.random_range(0..4),
+        value: rng.random_range(0..4),
+    };
+    events.write(&mut case.word.0[4..12]);
 }
 
 /// Moves some addresses of a legal word to registers.
@@ -85,19 +187,34 @@ fn to_registers(rng: &mut impl RngCore, case: &mut Case) {
         }
         moved.write(&mut case.word);
     }
+    if let Some(scalars) = S3D3_AC::of(&decoded.operands) {
+        let mut moved = S3D3_AC::read(&case.word);
+        if scalars.scale_src == ImmSrc::PTR
+            && let Some(register) = place(rng, scalars.scale_value.0)
+        {
+            (moved.scale_src, moved.scale_value) = (ImmSrc::REG_PTR, Imm(register.into()));
+        }
+        if scalars.bias_src_n == ImmSrcN::PTR
+            && let Some(register) = place(rng, scalars.bias.0)
+        {
+            (moved.bias_src_n, moved.bias) = (ImmSrcN::REG_PTR, Imm(register.into()));
+        }
+        moved.write(&mut case.word);
+    }
 }
 
-struct Maker<'a, R> {
-    rng: &'a mut R,
-    case: &'a mut Case,
-    lanes: u8,
-    total: u16,
+pub struct Maker<'a, R> {
+    pub rng: &'a mut R,
+    pub case: &'a mut Case,
+    pub lanes: u8,
+    pub total: u16,
     /// The operand made before this one: address, steps, counts.
     last: Option<(u32, [i16; 4], [u16; 4], usize)>,
 }
 
 impl<R: RngCore> Maker<'_, R> {
-    fn fill(&mut self, opcode: u8) {
+    /// Makes a word, which need not be legal; `false`: there is no generator for the opcode.
+    fn fill(&mut self, opcode: u8) -> bool {
         self.lanes = *[1, 2, 31, 32, 33, 64, 128].choose(self.rng).unwrap();
         self.total = *[1, 2, 3, 4, 5, 6, 7, 8, 12, 15, 16, 17, 24, 31, 36, 48, 60, 64, 72, 100]
             .choose(self.rng)
@@ -107,13 +224,18 @@ impl<R: RngCore> Maker<'_, R> {
             op::TENSOR_SCALAR_ARITH_OP => self.tensor_scalar(),
             op::COPY | op::CAST | op::RECIPROCAL => self.copy(opcode),
             op::MEMSET => self.memset(),
-            other => {
-                panic!("no generator for opcode 0x{other:02x}, which the opcode table says is translated")
-            }
+            op::ACTIVATE => self.activate(),
+            op::ACTIVATION_TABLE_LOAD => self.table_load(),
+            op::ACTIVATION_READ_ACCUMULATOR => self.read_accumulator(),
+            op::TENSOR_REDUCE_ARITH_OP | op::TENSOR_REDUCE_ADD_BF16 => self.tensor_reduce(opcode),
+            op::TENSOR_SCALAR_AFFINE_SELECT => self.affine_select(),
+            op::LDWEIGHTS | op::MATMUL => self.pe(opcode),
+            _ => return self.control(opcode),
         }
+        true
     }
 
-    fn dtype(&mut self) -> Dtype {
+    pub fn dtype(&mut self) -> Dtype {
         let known: Vec<Dtype> = (1..=0x12).map(Dtype).filter(|d| d.exists_on(self.case.generation)).collect();
         // The usual ones often enough.
         match self.rng.random_range(0..4) {
@@ -134,7 +256,7 @@ impl<R: RngCore> Maker<'_, R> {
     }
 
     /// Counts whose product is `total`, innermost first.
-    fn counts<const N: usize>(&mut self) -> [u16; N] {
+    pub fn counts<const N: usize>(&mut self) -> [u16; N] {
         let mut counts = [1; N];
         let mut left = self.total;
         for count in counts.iter_mut().take(N - 1) {
@@ -272,8 +394,16 @@ impl<R: RngCore> Maker<'_, R> {
     }
 }
 
-const INTEGERS: [Dtype; 6] =
-    [Dtype::INT8, Dtype::UINT8, Dtype::INT16, Dtype::UINT16, Dtype::INT32, Dtype::UINT32];
+const INTEGERS: [Dtype; 8] = [
+    Dtype::INT8,
+    Dtype::UINT8,
+    Dtype::INT16,
+    Dtype::UINT16,
+    Dtype::INT32,
+    Dtype::UINT32,
+    Dtype::INT64,
+    Dtype::UINT64,
+];
 
 /// Bits of an FP32 number: one third ordinary, one third special, one third random bits.
 pub fn number(rng: &mut impl RngCore) -> u32 {

@@ -9,6 +9,7 @@ use std::fmt;
 
 use super::formula::select;
 use super::lane::{Lane, map_row};
+use crate::kernels::act_table::{self, Octaves, Row, Rules, Table};
 use crate::num::canonical;
 
 /// Buckets that the hardware holds (chapter 05 section 3.8); control entries address no more.
@@ -210,7 +211,7 @@ pub struct TableSet {
     buckets: Vec<Bucket>,
     controls: Vec<Control>,
     profiles: Vec<Profile>,
-    coefficients: Box<Coefficients>,
+    rows: Box<[Row; MAX_BUCKETS]>,
     lookups: Vec<Result<Lookup, Refusal>>,
 }
 
@@ -236,8 +237,8 @@ impl TableSet {
             let lookup = Lookup::new(profile, &controls, buckets.len())?;
             lookups.push(profile.refusal().map_or(Ok(lookup), Err));
         }
-        let coefficients = Coefficients::new(&buckets);
-        Ok(TableSet { name: name.into(), buckets, controls, profiles, coefficients, lookups })
+        let rows = rows(&buckets);
+        Ok(TableSet { name: name.into(), buckets, controls, profiles, rows, lookups })
     }
 
     /// Name of the set.
@@ -264,8 +265,9 @@ impl TableSet {
     pub fn function(&self, id: u8) -> Option<Result<TableFunction<'_>, Refusal>> {
         let index = self.profiles.iter().position(|p| p.id == id)?;
         Some(match &self.lookups[index] {
-            Ok(Lookup { words, rules }) => {
-                Ok(TableFunction { words, rules, coefficients: &self.coefficients })
+            Ok(Lookup { words, octaves, rules }) => {
+                let octaves = octaves.as_deref();
+                Ok(TableFunction { table: Table { words, octaves, rules, rows: &self.rows } })
             }
             Err(refusal) => Err(*refusal),
         })
@@ -283,53 +285,25 @@ impl fmt::Debug for TableSet {
     }
 }
 
-/// Bucket fields as columns, padded to a power of two: an index that is masked needs no bounds check, and
-/// the vector levels load them with gathers.
-#[derive(Clone)]
-struct Coefficients {
-    d: [[f32; MAX_BUCKETS]; 4],
-    x0: [f32; MAX_BUCKETS],
-}
-
-impl Coefficients {
-    fn new(buckets: &[Bucket]) -> Box<Coefficients> {
-        let mut out = Box::new(Coefficients { d: [[0.0; MAX_BUCKETS]; 4], x0: [0.0; MAX_BUCKETS] });
-        for (i, bucket) in buckets.iter().enumerate() {
-            for (column, d) in out.d.iter_mut().zip(bucket.d) {
-                column[i] = d;
-            }
-            out.x0[i] = bucket.x0;
-        }
-        out
+/// Buckets padded to a power of two, so that an index that is masked needs no bounds check.
+fn rows(buckets: &[Bucket]) -> Box<[Row; MAX_BUCKETS]> {
+    let mut rows = Box::new([Row::default(); MAX_BUCKETS]);
+    for (row, bucket) in rows.iter_mut().zip(buckets) {
+        *row = Row::new(bucket.d, bucket.x0);
     }
+    rows
 }
 
 /// Sign and exponent of an input, 9 bits.
-const KEYS: usize = 512;
+pub(crate) const KEYS: usize = 512;
 
 /// A profile with its control entries resolved to one word a sign and exponent.
 #[derive(Clone)]
 struct Lookup {
     /// Control word of every key. Exponents that take one bucket whole have an entry of size 0.
     words: Box<[u32; KEYS]>,
+    octaves: Option<Box<Octaves>>,
     rules: Rules,
-}
-
-/// What a profile says beside its control entries.
-#[derive(Clone, Copy)]
-struct Rules {
-    /// Magnitude bits from which on `large` holds, by sign.
-    large_from: [u32; 2],
-    large: [u32; 2],
-    /// Input bits kept, and set: they make the magnitude, its negative, or leave the input alone.
-    keep: u32,
-    set: u32,
-    /// Sign bit if results of negative inputs change sign.
-    invert: u32,
-    symmetry_point: f32,
-    at_zero: f32,
-    at_nan: f32,
-    at_inf: [f32; 2],
 }
 
 impl Lookup {
@@ -353,7 +327,8 @@ impl Lookup {
             rules.large[side] = u32::from(region.large_bucket);
             path.resolve(controls, buckets, &mut words[side * 256..][..256])?;
         }
-        Ok(Lookup { words, rules })
+        let octaves = Octaves::new(&words).map(Box::new);
+        Ok(Lookup { words, octaves, rules })
     }
 }
 
@@ -406,9 +381,7 @@ impl Path<'_> {
 /// One function of a set, ready to evaluate.
 #[derive(Clone, Copy)]
 pub struct TableFunction<'a> {
-    words: &'a [u32; KEYS],
-    rules: &'a Rules,
-    coefficients: &'a Coefficients,
+    table: Table<'a>,
 }
 
 impl TableFunction<'_> {
@@ -422,26 +395,30 @@ impl TableFunction<'_> {
     /// # Panics
     /// If the lengths differ.
     pub fn eval_row(&self, xs: &[f32], out: &mut [f32]) {
-        map_row(*self, xs, out);
+        if !act_table::eval_row(&self.table, xs, out) {
+            map_row(*self, xs, out);
+        }
     }
 
     /// Index of the bucket that x selects; `None` for zeros, infinities and NaN.
     pub fn bucket(&self, x: f32) -> Option<usize> {
         let finite = x.is_finite() && x != 0.0;
-        finite.then(|| self.find(x.to_bits() & self.rules.keep | self.rules.set) as usize)
+        let Rules { keep, set, .. } = *self.table.rules;
+        finite.then(|| self.find(x.to_bits() & keep | set) as usize)
     }
 
     /// The bucket of an input that is neither zero, infinite nor NaN, after symmetry.
     #[inline(always)]
     fn find(&self, bits: u32) -> u32 {
-        let word = self.words[(bits >> 23) as usize % KEYS];
+        let Table { words, rules, .. } = self.table;
+        let word = words[(bits >> 23) as usize % KEYS];
         let mask = (1 << (word >> 16 & 0xF)) - 1;
         let index = (word & 0x7FF) + ((bits & 0x7F_FFFF) >> (word >> 11 & 0x1F) & mask);
         // Bits, not a choice: the optimiser would make one load from a chosen address of it, which is slow.
         let negative = (bits as i32 >> 31) as u32;
         let by_sign = |[positive, other]: [u32; 2]| positive ^ ((positive ^ other) & negative);
-        let large = by_sign(self.rules.large);
-        if bits & 0x7FFF_FFFF >= by_sign(self.rules.large_from) { large } else { index }
+        let large = by_sign(rules.large);
+        if bits & 0x7FFF_FFFF >= by_sign(rules.large_from) { large } else { index }
     }
 }
 
@@ -454,12 +431,11 @@ impl fmt::Debug for TableFunction<'_> {
 impl Lane for TableFunction<'_> {
     #[inline(always)]
     fn at(self, t: f32) -> f32 {
-        let Rules { keep, set, invert, symmetry_point, at_zero, at_nan, at_inf, .. } = *self.rules;
-        let Coefficients { d, x0 } = self.coefficients;
+        let Rules { keep, set, invert, symmetry_point, at_zero, at_nan, at_inf, .. } = *self.table.rules;
         let bits = t.to_bits() & keep | set;
-        let i = self.find(bits) as usize % MAX_BUCKETS;
-        let u = f32::from_bits(bits) - x0[i];
-        let y = u.mul_add(u.mul_add(u.mul_add(d[3][i], d[2][i]), d[1][i]), d[0][i]);
+        let Row { d, x0, .. } = self.table.rows[self.find(bits) as usize % MAX_BUCKETS];
+        let u = f32::from_bits(bits) - x0;
+        let y = u.mul_add(u.mul_add(u.mul_add(d[3], d[2]), d[1]), d[0]);
         let y = f32::from_bits(y.to_bits() ^ t.to_bits() & invert);
         let y = canonical(select(t < 0.0 && symmetry_point != 0.0, y + symmetry_point, y));
         let y = select(t == 0.0, at_zero, y);

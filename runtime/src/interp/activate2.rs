@@ -1,6 +1,6 @@
 //! ACTIVATE2 (chapter 05 section 3.5).
 
-use super::activation::evaluator;
+use super::activation::{evaluator, no_function};
 use super::lanes::for_each_stretch;
 use super::tensor_tensor::unsupported;
 use super::{Access, Exec, FaultKind, Flow, LaneScalar, Walk};
@@ -20,7 +20,7 @@ pub fn activate2(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
     }
     let identity = identity(&o)?;
     let spec = x.core().spec.clone();
-    let function = evaluator(x, &spec, o.activation_func)?;
+    let function = evaluator(x, &spec, o.activation_func).map_err(no_function)?;
     let (fp8, lanes) = (spec.fp8, usize::from(o.num_active_channels));
     let core = x.core();
     let values =

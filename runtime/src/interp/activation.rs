@@ -1,28 +1,62 @@
 //! The ACT: activation functions and their tables (chapter 05 section 3).
 
 use super::lanes::for_each_stretch;
-use super::{Access, Exec, FaultKind, Flow, LaneScalar};
-use crate::act::{Evaluator, Fallback, FunctionMap, PARAMETRIC_RELU, resolve};
+use super::{Access, Exec, FaultKind, Flow, LaneScalar, Walk};
+use crate::act::{ActError, Evaluator, Fallback, FunctionMap, PARAMETRIC_RELU, resolve};
 use crate::isa::field::{AccumCmd, Imm, ImmSrc, ImmSrcN};
 use crate::isa::layouts::{CTRL_NO_23, D1_RD, S3D3_AC, S3D3_AQ};
 use crate::isa::{Decoded, Dtype, PARTITIONS};
-use crate::machine::CoreSpec;
+use crate::machine::{Core, CoreSpec};
 use crate::num;
 
 /// ACTIVATION_TABLE_LOAD (section 3.6): makes a set of the container resident.
 pub fn table_load(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
+    let resident = resolve_table_load(x, w)?;
+    x.core().act.resident = resident;
+    Ok(Flow::Next)
+}
+
+/// The set that [`table_load`] makes resident, after all checks.
+pub fn resolve_table_load(x: &Exec<'_>, w: &Decoded) -> Result<Option<usize>, FaultKind> {
     let index = usize::from(x.operands::<CTRL_NO_23>(w)?.act_tbl_sel);
-    let sets = x.core().spec.table_sets.len();
+    let sets = x.machine.cores[x.core].spec.table_sets.len();
     // A program without tables loads set 0 all the same; its functions are evaluated by definition.
     if index >= sets.max(1) {
         return Err(FaultKind::unsupported("act_tbl_sel", format!("set {index} of {sets}")));
     }
-    x.core().act.resident = (index < sets).then_some(index);
-    Ok(Flow::Next)
+    Ok((index < sets).then_some(index))
 }
 
-/// ACTIVATE (section 3.2): y = f(rn(rn(x * scale) + bias)), accumulated in fp32 before it is stored.
-pub fn activate(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
+/// The operands of ACTIVATE.
+#[derive(Clone, Copy, Debug)]
+pub struct Operands {
+    /// The tensor.
+    pub src: Walk,
+    /// Its datatype.
+    pub in_dtype: Dtype,
+    /// The result.
+    pub dst: Walk,
+    /// Its datatype.
+    pub out_dtype: Dtype,
+    /// Lanes.
+    pub lanes: usize,
+    /// Function id.
+    pub function: u8,
+    /// Factor, FP32.
+    pub scale: LaneScalar,
+    /// Summand.
+    pub bias: LaneScalar,
+    /// Its datatype.
+    pub bias_dtype: Dtype,
+    /// Slope of `parametric_relu` or first value of the accumulators, FP32; 0 where nothing reads it.
+    pub imm: LaneScalar,
+    /// What happens to the accumulators.
+    pub command: AccumCmd,
+}
+
+/// The operands of [`activate`] after all checks but whether the function is there, which the resident tables
+/// decide.
+pub fn resolve_activate(x: &Exec<'_>, w: &Decoded) -> Result<Operands, FaultKind> {
     let o = *x.operands::<S3D3_AC>(w)?;
     let lanes = o.num_active_channels;
     let (in_dtype, bias_dtype) = (o.in_bias_dtype.low(), o.in_bias_dtype.high());
@@ -47,27 +81,69 @@ pub fn activate(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
     if o.accumulator_cmd.0 > AccumCmd::LOAD_ACCUMULATE.0 {
         return Err(FaultKind::illegal("accumulator_cmd", o.accumulator_cmd.0, "0 to 4"));
     }
+    Ok(Operands {
+        src,
+        in_dtype,
+        dst,
+        out_dtype: o.out_dtype,
+        lanes: lanes.into(),
+        function: o.activation_func,
+        scale,
+        bias,
+        bias_dtype,
+        imm,
+        command: o.accumulator_cmd,
+    })
+}
+
+impl Operands {
+    /// Scale, bias and `imm` of every lane, all fetched before the word writes anything.
+    pub fn scalars(&self, core: &Core) -> Vec<[f32; 3]> {
+        let float = |s: &LaneScalar, lane| f32::from_bits(s.bits(core, lane));
+        let bias = |lane| num::to_f32(self.bias.bits(core, lane), self.bias_dtype, core.spec.fp8);
+        let lanes = 0..self.lanes.min(PARTITIONS);
+        lanes.map(|lane| [float(&self.scale, lane), bias(lane), float(&self.imm, lane)]).collect()
+    }
+
+    /// How the function is evaluated with the tables that are resident; warns of a definition that stands in
+    /// for a table.
+    pub fn evaluator<'t>(&self, x: &mut Exec<'_>, spec: &'t CoreSpec) -> Result<Evaluator<'t>, ActError> {
+        evaluator(x, spec, self.function)
+    }
+}
+
+pub(super) fn evaluator<'t>(x: &mut Exec<'_>, spec: &'t CoreSpec, id: u8) -> Result<Evaluator<'t>, ActError> {
+    let resident = x.core().act.resident.map(|set| spec.table_sets[set].as_ref());
+    let mode = x.machine.options.activation;
+    let function = resolve(id, resident, mode, &FunctionMap::default())?;
+    if let Some(fallback) = function.fallback {
+        warn_fallback(x, id, fallback);
+    }
+    Ok(function.evaluator)
+}
+
+pub(super) fn no_function(error: ActError) -> FaultKind {
+    FaultKind::unsupported("activation_func", error.to_string())
+}
+
+/// ACTIVATE (section 3.2): y = f(rn(rn(x * scale) + bias)), accumulated in fp32 before it is stored.
+pub fn activate(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
+    let o = resolve_activate(x, w)?;
     let spec = x.core().spec.clone();
-    let function = evaluator(x, &spec, o.activation_func)?;
+    let evaluator = o.evaluator(x, &spec).map_err(no_function)?;
     let fp8 = spec.fp8;
-    let scalars: Vec<[f32; 3]> = (0..usize::from(lanes).min(PARTITIONS))
-        .map(|lane| {
-            let core = x.core();
-            let float = |s: &LaneScalar| f32::from_bits(s.bits(core, lane));
-            [float(&scale), num::to_f32(bias.bits(core, lane), bias_dtype, fp8), float(&imm)]
-        })
-        .collect();
-    let mut accumulator = Accumulator::new(x, o.accumulator_cmd, dst.partition);
+    let scalars = o.scalars(x.core());
+    let mut accumulator = Accumulator::new(x, o.command, o.dst.partition);
     let (mut values, mut results) = (Vec::new(), Vec::new());
-    for_each_stretch(x.core(), &[src], &dst, lanes.into(), |lane, sources, out| {
-        let n = out.len() / o.out_dtype.bytes();
+    for_each_stretch(x.core(), &[o.src], &o.dst, o.lanes, |lane, sources, out| {
+        let n = out.len() / o.dst.size;
         values.resize(n, 0.0);
         results.resize(n, 0.0);
-        num::unpack(&sources[0], in_dtype, fp8, &mut values);
+        num::unpack(&sources[0], o.in_dtype, fp8, &mut values);
         let [scale, bias, param] = scalars[lane];
         // Two roundings, never one (decision 05-20).
         values.iter_mut().for_each(|v| *v = *v * scale + bias);
-        function.eval_row(&values, &mut results, param);
+        evaluator.eval_row(&values, &mut results, param);
         accumulator.add(lane, &results, param);
         num::pack(&results, o.out_dtype, fp8, out);
     });
@@ -88,7 +164,7 @@ pub fn quantize(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
         return Err(FaultKind::illegal("activation_func", o.activation_func, "a function without parameter"));
     }
     let spec = x.core().spec.clone();
-    let function = evaluator(x, &spec, o.activation_func)?;
+    let function = evaluator(x, &spec, o.activation_func).map_err(no_function)?;
     let fp8 = spec.fp8;
     let core = x.core();
     let biases: Vec<f32> =
@@ -107,34 +183,24 @@ pub fn quantize(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
     Ok(Flow::Next)
 }
 
-/// How a function is evaluated now; warns where a definition stands in for a table.
-pub(super) fn evaluator<'a>(
-    x: &mut Exec<'_>,
-    spec: &'a CoreSpec,
-    id: u8,
-) -> Result<Evaluator<'a>, FaultKind> {
-    let resident = x.core().act.resident.map(|set| spec.table_sets[set].as_ref());
-    let mode = x.machine.options.activation;
-    let function = resolve(id, resident, mode, &FunctionMap::default())
-        .map_err(|e| FaultKind::unsupported("activation_func", e.to_string()))?;
-    if let Some(fallback) = function.fallback {
-        warn_fallback(x, id, fallback);
-    }
-    Ok(function.evaluator)
-}
-
-/// ACTIVATION_READ_ACCUMULATOR (section 3.4): stores the accumulators of the destination's partitions and
-/// keeps them (decision 05-23).
-pub fn read_accumulator(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
+/// The destination of [`read_accumulator`] and its datatype, after all checks.
+pub fn resolve_read(x: &Exec<'_>, w: &Decoded) -> Result<(Walk, Dtype, usize), FaultKind> {
     let o = *x.operands::<D1_RD>(w)?;
     if o.negated != 0 {
         return Err(FaultKind::illegal("negated", o.negated, "0"));
     }
     let dst = x.tensor("dst", &o.dst, o.dtype, o.num_active_channels, Access::Write)?;
+    Ok((dst, o.dtype, o.num_active_channels.into()))
+}
+
+/// ACTIVATION_READ_ACCUMULATOR (section 3.4): stores the accumulators of the destination's partitions and
+/// keeps them (decision 05-23).
+pub fn read_accumulator(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
+    let (dst, dtype, lanes) = resolve_read(x, w)?;
     let (accumulator, fp8) = (*x.core().act_accumulator(), x.core().spec.fp8);
-    for_each_stretch(x.core(), &[], &dst, o.num_active_channels.into(), |lane, _, out| {
+    for_each_stretch(x.core(), &[], &dst, lanes, |lane, _, out| {
         for element in out.chunks_exact_mut(dst.size) {
-            num::pack(&[accumulator[dst.partition + lane]], o.dtype, fp8, element);
+            num::pack(&[accumulator[dst.partition + lane]], dtype, fp8, element);
         }
     });
     Ok(Flow::Next)
@@ -178,7 +244,7 @@ impl Accumulator {
             self.command,
             AccumCmd::ACCUMULATE | AccumCmd::ZERO_ACCUMULATE | AccumCmd::LOAD_ACCUMULATE
         ) {
-            *acc = results.iter().fold(*acc, |sum, y| num::canonical(sum + y));
+            *acc = num::canonical(results.iter().fold(*acc, |sum, y| sum + y));
         }
     }
 

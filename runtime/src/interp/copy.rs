@@ -10,7 +10,7 @@ use crate::num;
 pub fn copy(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
     let o = *x.operands::<S4D4_TR>(w)?;
     if copy_converts(o.in_dtype, x.machine.generation, x.engine) {
-        return convert(x, &o, |_| {});
+        return convert(x, w, false);
     }
     move_bits(x, &o)
 }
@@ -24,13 +24,12 @@ pub fn copy_converts(input: Dtype, generation: Generation, engine: EngineId) -> 
 /// CAST: through fp32; equal datatypes move raw bits.
 pub fn cast(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
     let o = *x.operands::<S4D4_TR>(w)?;
-    if o.in_dtype == o.out_dtype { move_bits(x, &o) } else { convert(x, &o, |_| {}) }
+    if o.in_dtype == o.out_dtype { move_bits(x, &o) } else { convert(x, w, false) }
 }
 
 /// RECIPROCAL: 1/x, correctly rounded in fp32.
 pub fn reciprocal(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
-    let o = *x.operands::<S4D4_TR>(w)?;
-    convert(x, &o, |values| values.iter_mut().for_each(|v| *v = 1.0 / *v))
+    convert(x, w, true)
 }
 
 /// Source and destination after all checks of their addresses.
@@ -53,15 +52,42 @@ fn move_bits(x: &mut Exec<'_>, o: &S4D4_TR) -> Result<Flow, FaultKind> {
     Ok(Flow::Next)
 }
 
-fn convert(x: &mut Exec<'_>, o: &S4D4_TR, change: impl Fn(&mut [f32])) -> Result<Flow, FaultKind> {
+/// A word that moves its elements through fp32.
+#[derive(Clone, Copy, Debug)]
+pub struct Conversion {
+    /// The tensor.
+    pub src: Walk,
+    /// Its datatype.
+    pub from: Dtype,
+    /// The result.
+    pub dst: Walk,
+    /// Its datatype.
+    pub to: Dtype,
+    /// Lanes.
+    pub lanes: usize,
+    /// 1/x, not x.
+    pub reciprocal: bool,
+}
+
+/// The operands of a word that converts, after all checks of their addresses.
+pub fn resolve_conversion(x: &Exec<'_>, w: &Decoded, reciprocal: bool) -> Result<Conversion, FaultKind> {
+    let o = x.operands::<S4D4_TR>(w)?;
     let (src, dst) = operands(x, o)?;
+    let (from, to, lanes) = (o.in_dtype, o.out_dtype, o.num_active_channels.into());
+    Ok(Conversion { src, from, dst, to, lanes, reciprocal })
+}
+
+fn convert(x: &mut Exec<'_>, w: &Decoded, reciprocal: bool) -> Result<Flow, FaultKind> {
+    let o = resolve_conversion(x, w, reciprocal)?;
     let fp8 = x.core().spec.fp8;
     let mut values = Vec::new();
-    for_each_stretch(x.core(), &[src], &dst, o.num_active_channels.into(), |_, sources, out| {
-        values.resize(out.len() / o.out_dtype.bytes(), 0.0);
-        num::unpack(&sources[0], o.in_dtype, fp8, &mut values);
-        change(&mut values);
-        num::pack(&values, o.out_dtype, fp8, out);
+    for_each_stretch(x.core(), &[o.src], &o.dst, o.lanes, |_, sources, out| {
+        values.resize(out.len() / o.dst.size, 0.0);
+        num::unpack(&sources[0], o.from, fp8, &mut values);
+        if reciprocal {
+            values.iter_mut().for_each(|v| *v = 1.0 / *v);
+        }
+        num::pack(&values, o.to, fp8, out);
     });
     Ok(Flow::Next)
 }

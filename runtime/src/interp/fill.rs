@@ -1,6 +1,6 @@
 //! MEMSET (chapter 05 section 6.3).
 
-use super::lanes::for_each_stretch;
+use super::lanes::{CHUNK, for_each_stretch};
 use super::{Access, Exec, FaultKind, Flow, Walk};
 use crate::isa::Decoded;
 use crate::isa::layouts::D4_MR;
@@ -9,10 +9,10 @@ use crate::isa::layouts::D4_MR;
 pub fn memset(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
     let o = *x.operands::<D4_MR>(w)?;
     let dst = resolve(x, w)?;
-    let size = o.dtype.bytes();
     let element = u64::from(o.set_value.0).to_le_bytes();
+    let stretch = element[..dst.size].repeat(CHUNK.min(dst.count));
     for_each_stretch(x.core(), &[], &dst, o.num_active_channels.into(), |_, _, out| {
-        out.chunks_exact_mut(size).for_each(|e| e.copy_from_slice(&element[..size]));
+        out.copy_from_slice(&stretch[..out.len()]);
     });
     Ok(Flow::Next)
 }

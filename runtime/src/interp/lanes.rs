@@ -93,18 +93,12 @@ pub struct Folds {
     pub length: usize,
     /// Lanes.
     pub lanes: usize,
-    /// The source is read in transposed tiles.
-    pub transposed: bool,
 }
 
 impl Folds {
     /// Calls `body` for all folds of all lanes. A destination that the rest of the source still reads is
     /// written after every fold.
-    pub fn for_each(&self, core: &mut Core, body: impl FnMut(&[u8], &mut [u8])) {
-        if self.transposed { self.tiles(core, body) } else { self.rows(core, body) }
-    }
-
-    fn rows(&self, core: &mut Core, mut body: impl FnMut(&[u8], &mut [u8])) {
+    pub fn for_each(&self, core: &mut Core, mut body: impl FnMut(&[u8], &mut [u8])) {
         let disjoint = self.src.may_read_ahead_of(&self.dst) && self.src != self.dst;
         let group = if disjoint { (CHUNK / self.length).clamp(1, self.dst.count) } else { 1 };
         let mut packed = vec![0; group * self.length * self.src.size];
@@ -124,7 +118,8 @@ impl Folds {
         }
     }
 
-    fn tiles(&self, core: &mut Core, mut body: impl FnMut(&[u8], &mut [u8])) {
+    /// The same behind the transposing reader: `body` gets one fold at a time.
+    pub fn for_each_transposed(&self, core: &mut Core, mut body: impl FnMut(&[u8], &mut [u8])) {
         let fold_bytes = self.length * self.src.size;
         let mut begun: Vec<Vec<u8>> = vec![Vec::new(); self.lanes];
         let mut to = vec![self.dst.start(); self.lanes];

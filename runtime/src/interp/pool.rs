@@ -57,7 +57,7 @@ pub fn resolve(x: &Exec<'_>, w: &Decoded) -> Result<Folds, FaultKind> {
         let found = format!("{} elements", dst.count);
         return Err(FaultKind::illegal("dst", found, (src.count / length).to_string()));
     }
-    Ok(Folds { src, dst, length, lanes: lanes.into(), transposed: false })
+    Ok(Folds { src, dst, length, lanes: lanes.into() })
 }
 
 /// ADD and MAX are operators of every fold.

@@ -2,67 +2,70 @@
 
 use super::lanes::{Folds, TILE};
 use super::tensor_tensor::{compute_dtype, unsupported, warn_division};
-use super::{Access, Exec, FaultKind, Flow};
+use super::{Access, Exec, FaultKind, Flow, Walk};
 use crate::isa::field::Subdim;
 use crate::isa::layouts::S4D4_TR;
-use crate::isa::{AluClass, AluOp, AluSet, Decoded, Generation};
-use crate::num::{self, ArgFold};
+use crate::isa::{AluClass, AluOp, AluSet, Decoded, Dtype, Generation};
+use crate::num::{self, ArgFold, Fp8};
 
 /// TENSOR_REDUCE_ARITH_OP (section 6.1).
 pub fn arith(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
-    let o = *x.operands::<S4D4_TR>(w)?;
-    reduce(x, &o, false, o.op, Class::of(o.op))
-}
-
-/// TENSOR_REDUCE_BITVEC_OP (section 6.1): folds raw bits at the width of the elements.
-pub fn bitvec(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
-    let o = *x.operands::<S4D4_TR>(w)?;
-    reduce(x, &o, false, o.op, Class::Bits)
-}
-
-/// TRANSPOSE_TENSOR_REDUCE_ARITH_OP (section 6.2): [`arith`] behind the transposing reader.
-pub fn transpose_arith(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
-    let o = *x.operands::<S4D4_TR>(w)?;
-    reduce(x, &o, true, o.op, Class::of(o.op))
-}
-
-/// TRANSPOSE_TENSOR_REDUCE_BITVEC_OP (section 6.2): [`bitvec`] behind the transposing reader.
-pub fn transpose_bitvec(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
-    let o = *x.operands::<S4D4_TR>(w)?;
-    reduce(x, &o, true, o.op, Class::Bits)
+    resolve(x, w)?.run(x);
+    Ok(Flow::Next)
 }
 
 /// TENSOR_REDUCE_ADD_BF16 (section 6.3): the same fold of BF16 elements.
 pub fn add_bf16(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
-    let o = *x.operands::<S4D4_TR>(w)?;
-    reduce(x, &o, false, AluOp::ADD, Class::Float)
+    resolve_add_bf16(x, w)?.run(x);
+    Ok(Flow::Next)
 }
 
 /// TENSOR_REDUCE_MAX_BF16 (section 6.3).
 pub fn max_bf16(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
-    let o = *x.operands::<S4D4_TR>(w)?;
-    reduce(x, &o, false, AluOp::MAX, Class::Float)
+    resolve_max_bf16(x, w)?.run(x);
+    Ok(Flow::Next)
 }
 
-/// What a fold computes with.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Class {
-    Float,
-    Integer,
-    /// The position of an extreme value (decision 04-Q2).
-    Position,
-    Bits,
+/// TENSOR_REDUCE_BITVEC_OP (section 6.1): folds raw bits at the width of the elements.
+pub fn bitvec(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
+    resolve_bitvec(x, w)?.run(x);
+    Ok(Flow::Next)
 }
 
-impl Class {
-    /// The class of an arithmetic reduce.
-    fn of(op: AluOp) -> Class {
-        match op.info().map(|i| i.class) {
-            Some(AluClass::ArgReduce) => Class::Position,
-            _ if op.in_set(AluSet::IS, Generation::Maverick) && op != AluOp::MOD => Class::Integer,
-            _ => Class::Float,
-        }
-    }
+/// TRANSPOSE_TENSOR_REDUCE_ARITH_OP (section 6.2): [`arith`] behind the transposing reader.
+pub fn transpose_arith(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
+    resolve(x, w)?.run_transposed(x)
+}
+
+/// TRANSPOSE_TENSOR_REDUCE_BITVEC_OP (section 6.2): [`bitvec`] behind the transposing reader.
+pub fn transpose_bitvec(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
+    resolve_bitvec(x, w)?.run_transposed(x)
+}
+
+/// The reduction of [`arith`] after all checks.
+pub fn resolve(x: &Exec<'_>, w: &Decoded) -> Result<Reduction, FaultKind> {
+    let op = x.operands::<S4D4_TR>(w)?.op;
+    let fold = match op.info().map(|i| i.class) {
+        Some(AluClass::ArgReduce) => Fold::Position,
+        _ if op.in_set(AluSet::IS, Generation::Maverick) && op != AluOp::MOD => Fold::Integer,
+        _ => Fold::Float,
+    };
+    reduction(x, w, op, fold)
+}
+
+/// The reduction of [`add_bf16`] after all checks.
+pub fn resolve_add_bf16(x: &Exec<'_>, w: &Decoded) -> Result<Reduction, FaultKind> {
+    reduction(x, w, AluOp::ADD, Fold::Float)
+}
+
+/// The reduction of [`max_bf16`] after all checks.
+pub fn resolve_max_bf16(x: &Exec<'_>, w: &Decoded) -> Result<Reduction, FaultKind> {
+    reduction(x, w, AluOp::MAX, Fold::Float)
+}
+
+/// The reduction of [`bitvec`] after all checks.
+pub fn resolve_bitvec(x: &Exec<'_>, w: &Decoded) -> Result<Reduction, FaultKind> {
+    reduction(x, w, x.operands::<S4D4_TR>(w)?.op, Fold::Bits)
 }
 
 /// Source elements that a word folds into one: the product of its innermost counts.
@@ -77,128 +80,173 @@ pub(super) fn fold_length(op_dim: Subdim, num: &[u16; 4]) -> Result<usize, Fault
     Ok(num[..dims].iter().map(|n| usize::from(*n)).product())
 }
 
-/// The operands of a reduce after all checks of their addresses and counts.
-pub fn resolve(x: &Exec<'_>, o: &S4D4_TR, transposed: bool) -> Result<Folds, FaultKind> {
+/// What a fold computes with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fold {
+    /// FP32, serially from the first element.
+    Float,
+    /// Wrapping integers.
+    Integer,
+    /// The position of an extreme value (decision 04-Q2).
+    Position,
+    /// Raw bits.
+    Bits,
+}
+
+fn reduction(x: &Exec<'_>, w: &Decoded, op: AluOp, fold: Fold) -> Result<Reduction, FaultKind> {
+    let o = x.operands::<S4D4_TR>(w)?;
     let lanes = o.num_active_channels;
     let src = x.tensor("src", &o.src, o.in_dtype, lanes, Access::Read)?;
     let dst = x.tensor("dst", &o.dst, o.out_dtype, lanes, Access::Write)?;
     let length = fold_length(o.op_dim, &o.src.num)?;
-    let expected = src.count / length;
-    if dst.count != expected {
-        return Err(FaultKind::illegal("dst", format!("{} elements", dst.count), expected.to_string()));
+    if dst.count * length != src.count {
+        return Err(FaultKind::illegal(
+            "dst",
+            format!("{} elements", dst.count),
+            (src.count / length).to_string(),
+        ));
     }
-    let lanes = usize::from(lanes);
-    if transposed && !(lanes.is_multiple_of(TILE) && src.count.is_multiple_of(TILE)) {
-        let found = format!("{lanes} lanes of {} elements", src.count);
-        return Err(FaultKind::illegal("src", found, format!("multiples of {TILE}")));
+    match fold {
+        Fold::Float => num::fold_f32(op, 0.0, 0.0).map(drop),
+        Fold::Integer => num::eval_int(op, 0, 1, compute_dtype(o.in_dtype)).map(drop),
+        Fold::Position => ArgFold::new(op).map(drop),
+        Fold::Bits => num::eval_bitvec(op, 0, 0, 8).map(drop),
     }
-    Ok(Folds { src, dst, length, lanes, transposed })
+    .map_err(unsupported)?;
+    Ok(Reduction {
+        src,
+        dst,
+        from: o.in_dtype,
+        to: o.out_dtype,
+        op,
+        fold,
+        length,
+        lanes: lanes.into(),
+        negated: o.negated == 1,
+    })
 }
 
-fn reduce(
-    x: &mut Exec<'_>,
-    o: &S4D4_TR,
-    transposed: bool,
-    op: AluOp,
-    class: Class,
-) -> Result<Flow, FaultKind> {
-    let word = Word { op, folds: resolve(x, o, transposed)?, operands: o };
-    match class {
-        Class::Float => word.float(x)?,
-        Class::Integer => word.integer(x)?,
-        Class::Position => word.position(x)?,
-        Class::Bits => word.bits(x)?,
-    }
-    Ok(Flow::Next)
+/// A reduction whose checks have passed: every `length` source elements become one result.
+#[derive(Clone, Copy, Debug)]
+pub struct Reduction {
+    /// The tensor.
+    pub src: Walk,
+    /// The results.
+    pub dst: Walk,
+    /// Datatype of the source.
+    pub from: Dtype,
+    /// Datatype of the results.
+    pub to: Dtype,
+    /// The operator, which the fold defines.
+    pub op: AluOp,
+    /// What the fold computes with.
+    pub fold: Fold,
+    /// Elements of a fold.
+    pub length: usize,
+    /// Lanes.
+    pub lanes: usize,
+    /// Results change sign after the fold.
+    pub negated: bool,
 }
 
-/// A reduction whose addresses and counts have been checked.
-struct Word<'a> {
-    op: AluOp,
-    folds: Folds,
-    operands: &'a S4D4_TR,
-}
-
-impl Word<'_> {
-    /// Serial fp32 folds from the first element; the sign changes after the fold.
-    fn float(&self, x: &mut Exec<'_>) -> Result<(), FaultKind> {
-        num::fold_f32(self.op, 0.0, 0.0).map_err(unsupported)?;
-        let (from, to) = (self.operands.in_dtype, self.operands.out_dtype);
+impl Reduction {
+    fn run(&self, x: &mut Exec<'_>) {
         let fp8 = x.core().spec.fp8;
-        let (mut values, mut results) = (Vec::new(), Vec::new());
-        self.folds.for_each(x.core(), |packed, out| {
-            values.resize(packed.len() / from.bytes(), 0.0);
-            num::unpack(packed, from, fp8, &mut values);
-            results.clear();
-            for row in values.chunks_exact(self.folds.length) {
-                let seed = num::fold_seed(self.op, row[0]);
-                let folded = num::fold_row(self.op, seed, &row[1..]).unwrap_or(seed);
-                results.push(if self.operands.negated == 1 { -folded } else { folded });
-            }
-            num::pack(&results, to, fp8, out);
-        });
-        Ok(())
-    }
-
-    /// Folds in wrapping integer arithmetic.
-    fn integer(&self, x: &mut Exec<'_>) -> Result<(), FaultKind> {
-        let (from, to) = (self.operands.in_dtype, self.operands.out_dtype);
-        let compute = compute_dtype(from);
-        num::eval_int(self.op, 0, 1, compute).map_err(unsupported)?;
-        let (mut values, mut results) = (Vec::new(), Vec::new());
-        let mut divided_by_zero = false;
-        self.folds.for_each(x.core(), |packed, out| {
-            values.resize(packed.len() / from.bytes(), 0);
-            num::unpack_int(packed, from, &mut values);
-            results.clear();
-            for row in values.chunks_exact(self.folds.length) {
-                let (folded, zero) =
-                    num::fold_row_int(self.op, row[0], &row[1..], compute).unwrap_or((row[0], false));
-                divided_by_zero |= zero;
-                results.push(if self.operands.negated == 1 { folded.wrapping_neg() } else { folded });
-            }
-            num::pack_int(&results, to, out);
-        });
-        if divided_by_zero {
+        let mut scratch = Scratch::default();
+        self.folds().for_each(x.core(), |packed, out| self.fold(packed, fp8, &mut scratch, out));
+        if scratch.divided_by_zero {
             warn_division(x);
         }
-        Ok(())
     }
 
-    /// The position of the first extreme value inside each fold.
-    fn position(&self, x: &mut Exec<'_>) -> Result<(), FaultKind> {
-        let start = ArgFold::new(self.op).map_err(unsupported)?;
-        let (from, to) = (self.operands.in_dtype, self.operands.out_dtype);
-        let (mut values, mut results) = (Vec::new(), Vec::new());
-        self.folds.for_each(x.core(), |packed, out| {
-            values.resize(packed.len() / from.bytes(), 0);
-            num::unpack_int(packed, from, &mut values);
-            results.clear();
-            for row in values.chunks_exact(self.folds.length) {
-                let mut fold = start.clone();
-                fold.push(row);
-                results.push(i64::from(fold.index()));
+    fn run_transposed(&self, x: &mut Exec<'_>) -> Result<Flow, FaultKind> {
+        if !(self.lanes.is_multiple_of(TILE) && self.src.count.is_multiple_of(TILE)) {
+            let found = format!("{} lanes of {} elements", self.lanes, self.src.count);
+            return Err(FaultKind::illegal("src", found, format!("multiples of {TILE}")));
+        }
+        let fp8 = x.core().spec.fp8;
+        let mut scratch = Scratch::default();
+        self.folds().for_each_transposed(x.core(), |packed, out| self.fold(packed, fp8, &mut scratch, out));
+        if scratch.divided_by_zero {
+            warn_division(x);
+        }
+        Ok(Flow::Next)
+    }
+
+    fn folds(&self) -> Folds {
+        Folds { src: self.src, dst: self.dst, length: self.length, lanes: self.lanes }
+    }
+
+    fn fold(&self, packed: &[u8], fp8: Fp8, scratch: &mut Scratch, out: &mut [u8]) {
+        match self.fold {
+            Fold::Float => self.fold_floats(packed, fp8, &mut scratch.floats, out),
+            Fold::Integer => {
+                scratch.divided_by_zero |= self.fold_integers(packed, &mut scratch.integers, out);
             }
-            num::pack_int(&results, to, out);
-        });
-        Ok(())
+            Fold::Position => self.find_positions(packed, &mut scratch.integers, out),
+            Fold::Bits => self.fold_bits(packed, out),
+        }
     }
 
     /// Folds of raw bits from the first element.
-    fn bits(&self, x: &mut Exec<'_>) -> Result<(), FaultKind> {
-        num::eval_bitvec(self.op, 0, 0, 8).map_err(unsupported)?;
-        let (from, to) = (self.folds.src.size, self.folds.dst.size);
-        let width = 8 * from as u32;
-        let (mut values, mut results) = (Vec::new(), Vec::new());
-        self.folds.for_each(x.core(), |packed, out| {
-            values.resize(packed.len() / from, 0);
-            num::unpack_bits(packed, from, &mut values);
-            results.clear();
-            for row in values.chunks_exact(self.folds.length) {
-                results.push(num::fold_row_bits(self.op, row[0], &row[1..], width).unwrap_or(row[0]));
-            }
-            num::pack_bits(&results, to, out);
-        });
-        Ok(())
+    pub fn fold_bits(&self, packed: &[u8], out: &mut [u8]) {
+        let mut values = vec![0; packed.len() / self.src.size];
+        num::unpack_bits(packed, self.src.size, &mut values);
+        let width = 8 * self.src.size as u32;
+        let fold = |row: &[u64]| num::fold_row_bits(self.op, row[0], &row[1..], width).unwrap_or(row[0]);
+        let results: Vec<u64> = values.chunks_exact(self.length).map(fold).collect();
+        num::pack_bits(&results, self.dst.size, out);
     }
+
+    /// Serial fp32 folds from the first element, of the folds in `packed`; the sign changes after the fold.
+    pub fn fold_floats(&self, packed: &[u8], fp8: Fp8, values: &mut Vec<f32>, out: &mut [u8]) {
+        values.resize(packed.len() / self.src.size, 0.0);
+        num::unpack(packed, self.from, fp8, values);
+        let fold = |row: &[f32]| {
+            let seed = num::fold_seed(self.op, row[0]);
+            let folded = num::fold_row(self.op, seed, &row[1..]).unwrap_or(seed);
+            if self.negated { -folded } else { folded }
+        };
+        let results: Vec<f32> = values.chunks_exact(self.length).map(fold).collect();
+        num::pack(&results, self.to, fp8, out);
+    }
+
+    /// Folds in wrapping integer arithmetic; whether any of them divided by zero.
+    pub fn fold_integers(&self, packed: &[u8], values: &mut Vec<i64>, out: &mut [u8]) -> bool {
+        values.resize(packed.len() / self.src.size, 0);
+        num::unpack_int(packed, self.from, values);
+        let compute = compute_dtype(self.from);
+        let mut divided_by_zero = false;
+        let fold = |row: &[i64]| {
+            let folded = num::fold_row_int(self.op, row[0], &row[1..], compute);
+            let (folded, zero) = folded.unwrap_or((row[0], false));
+            divided_by_zero |= zero;
+            if self.negated { folded.wrapping_neg() } else { folded }
+        };
+        let results: Vec<i64> = values.chunks_exact(self.length).map(fold).collect();
+        num::pack_int(&results, self.to, out);
+        divided_by_zero
+    }
+
+    /// The position of the first extreme value inside each fold.
+    pub fn find_positions(&self, packed: &[u8], values: &mut Vec<i64>, out: &mut [u8]) {
+        values.resize(packed.len() / self.src.size, 0);
+        num::unpack_int(packed, self.from, values);
+        let position = |row: &[i64]| {
+            ArgFold::new(self.op).map_or(0, |mut fold| {
+                fold.push(row);
+                i64::from(fold.index())
+            })
+        };
+        let results: Vec<i64> = values.chunks_exact(self.length).map(position).collect();
+        num::pack_int(&results, self.to, out);
+    }
+}
+
+/// Rows of a word while it runs.
+#[derive(Default)]
+struct Scratch {
+    floats: Vec<f32>,
+    integers: Vec<i64>,
+    divided_by_zero: bool,
 }

@@ -12,39 +12,33 @@ use crate::num::{self, Fp8, Rhs};
 /// operands exchanged as `reverse_operands` says. MAVERICK has integer operators too.
 pub fn arith(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
     let o = *x.operands::<S3D3_TS>(w)?;
-    let operands = resolve(x, w)?;
-    elementwise(x, &operands, Chain::arith(&o)?)
+    elementwise(x, &with_scalars(x, &o, [o.imm0_src, o.imm1_src], Dtype::FP32)?, Chain::arith)
 }
 
 /// TENSOR_SCALAR_PTR_ARITH_OP (section 4.3): both immediates are pointers, whatever their sources say.
 pub fn ptr_arith(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
-    let o = *x.operands::<S3D3_TS>(w)?;
-    let operands = resolve_pointers(x, w, Dtype::FP32)?;
-    elementwise(x, &operands, Chain::arith(&o)?)
+    elementwise(x, &resolve_pointers(x, w, Dtype::FP32)?, Chain::arith)
 }
 
 /// TENSOR_SCALAR_BITVEC_OP (section 4.2). Elements are zero-extended to a lane of 32 bits, in which both
 /// operators work; only the store truncates (chapter 00 A14).
 pub fn bitvec(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
-    let o = *x.operands::<S3D3_TS>(w)?;
-    let operands = resolve_bitvec(x, w)?;
-    elementwise(x, &operands, Chain::bitvec(&o)?)
+    elementwise(x, &resolve_bitvec(x, w)?, Chain::bitvec)
 }
 
 /// TENSOR_SCALAR_PTR_BITVEC_OP (section 4.3).
 pub fn ptr_bitvec(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
-    let o = *x.operands::<S3D3_TS>(w)?;
-    let operands = resolve_pointers(x, w, o.in_dtype)?;
-    elementwise(x, &operands, Chain::bitvec(&o)?)
+    let dtype = x.operands::<S3D3_TS>(w)?.in_dtype;
+    elementwise(x, &resolve_pointers(x, w, dtype)?, Chain::bitvec)
 }
 
 /// TRANSPOSE_TENSOR_SCALAR_ARITH_OP (section 4.4): the source passes the transposing reader, then the operators,
 /// whose scalars are those of the lane that is written (decision 04-S2).
 pub fn transpose_arith(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
     let o = *x.operands::<S3D3_TS>(w)?;
-    let Operands { src, dst, scalars } = resolve(x, w)?;
-    let mut chain = Chain::arith(&o)?;
-    let lanes = usize::from(o.num_active_channels);
+    let operands = with_scalars(x, &o, [o.imm0_src, o.imm1_src], Dtype::FP32)?;
+    let mut chain = Chain::arith(&operands)?;
+    let Operands { src, dst, lanes, scalars, .. } = operands;
     if !(lanes.is_multiple_of(TILE) && src.count.is_multiple_of(TILE)) {
         let found = format!("{lanes} lanes of {} elements", src.count);
         return Err(FaultKind::illegal("src", found, format!("multiples of {TILE}")));
@@ -60,13 +54,16 @@ pub fn transpose_arith(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind>
     Ok(Flow::Next)
 }
 
-fn elementwise(x: &mut Exec<'_>, operands: &Operands, mut chain: Chain) -> Result<Flow, FaultKind> {
-    let Operands { src, dst, scalars } = operands;
-    let lanes = chain.lanes;
+fn elementwise(
+    x: &mut Exec<'_>,
+    o: &Operands,
+    chain: fn(&Operands) -> Result<Chain, FaultKind>,
+) -> Result<Flow, FaultKind> {
+    let mut chain = chain(o)?;
     // All scalars are fetched before the stream starts (section 2.5).
-    let scalars = fetch(x, scalars, lanes);
+    let scalars = fetch(x, &o.scalars, o.lanes);
     let fp8 = x.core().spec.fp8;
-    for_each_stretch(x.core(), &[*src], dst, lanes, |lane, sources, out| {
+    for_each_stretch(x.core(), &[o.src], &o.dst, o.lanes, |lane, sources, out| {
         chain.run(&sources[0], out, scalars[lane], fp8);
     });
     Ok(Flow::Next)
@@ -84,16 +81,28 @@ fn fetch(x: &mut Exec<'_>, scalars: &[Option<LaneScalar>; 2], lanes: usize) -> V
 pub struct Operands {
     /// The tensor.
     pub src: Walk,
+    /// Its datatype.
+    pub in_dtype: Dtype,
     /// The result.
     pub dst: Walk,
+    /// Its datatype.
+    pub out_dtype: Dtype,
+    /// Lanes.
+    pub lanes: usize,
+    /// The operators, and whether each exchanges its operands.
+    pub operators: [(AluOp, bool); 2],
     /// The scalars of the two operators; a second operator BYPASS reads none.
     pub scalars: [Option<LaneScalar>; 2],
 }
 
-/// The operands of [`arith`] and [`transpose_arith`] after all checks of their addresses.
+/// The operands of [`arith`] in class FP, after all checks.
 pub fn resolve(x: &Exec<'_>, w: &Decoded) -> Result<Operands, FaultKind> {
     let o = *x.operands::<S3D3_TS>(w)?;
-    with_scalars(x, &o, [o.imm0_src, o.imm1_src], Dtype::FP32)
+    let operands = with_scalars(x, &o, [o.imm0_src, o.imm1_src], Dtype::FP32)?;
+    for op in [o.op0, o.op1] {
+        num::eval_f32(op, 0.0, 0.0).map_err(unsupported)?;
+    }
+    Ok(operands)
 }
 
 /// The operands of [`bitvec`]: scalars are of the type of the elements.
@@ -122,16 +131,23 @@ fn with_scalars(
     let imm0 = x.scalar("imm0", sources[0], o.imm0, dtype, lanes)?;
     let second = o.op1 != AluOp::BYPASS;
     let imm1 = if second { Some(x.scalar("imm1", sources[1], o.imm1, dtype, lanes)?) } else { None };
-    Ok(Operands { src, dst, scalars: [Some(imm0), imm1] })
+    let (reverse0, reverse1) = (o.reverse_operands.0 & 1 == 1, o.reverse_operands.0 & 2 == 2);
+    Ok(Operands {
+        src,
+        in_dtype: o.in_dtype,
+        dst,
+        out_dtype: o.out_dtype,
+        lanes: lanes.into(),
+        operators: [(o.op0, reverse0), (o.op1, reverse1)],
+        scalars: [Some(imm0), imm1],
+    })
 }
 
 /// The two operators of a word, and scratch rows for them.
 struct Chain {
-    ops: [AluOp; 2],
-    reverse: [bool; 2],
+    operators: [(AluOp, bool); 2],
     from: Dtype,
     to: Dtype,
-    lanes: usize,
     rows: Rows,
 }
 
@@ -146,20 +162,13 @@ enum Rows {
 const BITVEC_LANE: u32 = 32;
 
 impl Chain {
-    fn new(o: &S3D3_TS, rows: Rows) -> Self {
-        Chain {
-            ops: [o.op0, o.op1],
-            reverse: [o.reverse_operands.0 & 1 == 1, o.reverse_operands.0 & 2 == 2],
-            from: o.in_dtype,
-            to: o.out_dtype,
-            lanes: o.num_active_channels.into(),
-            rows,
-        }
+    fn new(o: &Operands, rows: Rows) -> Self {
+        Chain { operators: o.operators, from: o.in_dtype, to: o.out_dtype, rows }
     }
 
     /// Operators in class FP, or in class INT if one of them is of the integer band.
-    fn arith(o: &S3D3_TS) -> Result<Self, FaultKind> {
-        let ops = [o.op0, o.op1];
+    fn arith(o: &Operands) -> Result<Self, FaultKind> {
+        let ops = o.operators.map(|(op, _)| op);
         let integer = ops.iter().any(|op| op.info().is_some_and(|i| i.class == AluClass::Int));
         for op in ops {
             let tried = if integer {
@@ -173,8 +182,8 @@ impl Chain {
         Ok(Self::new(o, rows))
     }
 
-    fn bitvec(o: &S3D3_TS) -> Result<Self, FaultKind> {
-        for op in [o.op0, o.op1] {
+    fn bitvec(o: &Operands) -> Result<Self, FaultKind> {
+        for (op, _) in o.operators {
             num::eval_bitvec(op, 0, 0, BITVEC_LANE).map_err(unsupported)?;
         }
         Ok(Self::new(o, Rows::Bits(Default::default())))
@@ -183,7 +192,7 @@ impl Chain {
     /// Computes packed results from packed elements; `scalars` are bits.
     fn run(&mut self, source: &[u8], result: &mut [u8], scalars: [u32; 2], fp8: Fp8) {
         let n = result.len() / self.to.bytes();
-        let Chain { ops: [op0, op1], reverse: [reverse0, reverse1], from, to, .. } = *self;
+        let Chain { operators: [(op0, reverse0), (op1, reverse1)], from, to, .. } = *self;
         // A lone operator has BYPASS behind it, which keeps every bit of a row.
         let done = match &mut self.rows {
             Rows::Float([a, b]) => {

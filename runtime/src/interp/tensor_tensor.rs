@@ -14,8 +14,7 @@ pub fn arith(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
 /// TENSOR_TENSOR_BITVEC_OP (section 3.1): raw bits at the width of the result; a shift count has a width of its
 /// own.
 pub fn bitvec(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
-    resolve(x, w)?.bits(x)?;
-    Ok(Flow::Next)
+    resolve(x, w)?.bits(x)
 }
 
 /// TENSOR_TENSOR_ADD_BF16 (section 3.4): the operator of the opcode, as [`arith`] computes it.
@@ -34,8 +33,7 @@ pub fn sub_bf16(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
 }
 
 fn float_as(x: &mut Exec<'_>, w: &Decoded, op: AluOp) -> Result<Flow, FaultKind> {
-    Operation { op, ..resolve(x, w)? }.float(x)?;
-    Ok(Flow::Next)
+    Operation { op, integer_operator: None, ..resolve(x, w)? }.execute(x)
 }
 
 /// The operands of a two-tensor word after all checks of their addresses.
@@ -85,18 +83,26 @@ pub struct Operation {
 impl Operation {
     /// Computes every element.
     pub fn execute(&self, x: &mut Exec<'_>) -> Result<Flow, FaultKind> {
+        self.check()?;
         match self.integer_operator {
-            Some(op) => self.integer(x, op)?,
-            None => self.float(x)?,
+            Some(op) => self.integer(x, op),
+            None => self.float(x),
         }
         Ok(Flow::Next)
     }
 
-    fn float(&self, x: &mut Exec<'_>) -> Result<(), FaultKind> {
+    /// An operator without meaning here must show before the first effect.
+    pub fn check(&self) -> Result<(), FaultKind> {
+        match self.integer_operator {
+            Some(op) => num::eval_int(op, 0, 1, compute_dtype(self.dtypes[0])).map(drop),
+            None => num::eval_f32(self.op, 0.0, 0.0).map(drop),
+        }
+        .map_err(unsupported)
+    }
+
+    fn float(&self, x: &mut Exec<'_>) {
         let fp8 = x.core().spec.fp8;
         let [from0, from1, to] = self.dtypes;
-        // An operator without meaning here must show before the first effect.
-        num::eval_f32(self.op, 0.0, 0.0).map_err(unsupported)?;
         let (mut a, mut b, mut out) = (Vec::new(), Vec::new(), Vec::new());
         for_each_stretch(x.core(), &self.sources, &self.dst, self.lanes, |_, sources, result| {
             let n = result.len() / to.bytes();
@@ -109,10 +115,9 @@ impl Operation {
             debug_assert!(done.is_ok(), "the operator was tried above");
             num::pack(&out, to, fp8, result);
         });
-        Ok(())
     }
 
-    fn bits(&self, x: &mut Exec<'_>) -> Result<(), FaultKind> {
+    fn bits(&self, x: &mut Exec<'_>) -> Result<Flow, FaultKind> {
         let [size0, size1, to] = [self.sources[0].size, self.sources[1].size, self.dst.size];
         let width = 8 * to as u32;
         num::eval_bitvec(self.op, 0, 0, width).map_err(unsupported)?;
@@ -128,13 +133,12 @@ impl Operation {
             debug_assert!(done.is_ok(), "the operator was tried above");
             num::pack_bits(&out, to, result);
         });
-        Ok(())
+        Ok(Flow::Next)
     }
 
-    fn integer(&self, x: &mut Exec<'_>, op: AluOp) -> Result<(), FaultKind> {
+    fn integer(&self, x: &mut Exec<'_>, op: AluOp) {
         let [from0, from1, to] = self.dtypes;
         let compute = compute_dtype(from0);
-        num::eval_int(op, 0, 1, compute).map_err(unsupported)?;
         let (mut a, mut b, mut out) = (Vec::new(), Vec::new(), Vec::new());
         let mut divided_by_zero = false;
         for_each_stretch(x.core(), &self.sources, &self.dst, self.lanes, |_, sources, result| {
@@ -150,12 +154,11 @@ impl Operation {
         if divided_by_zero {
             warn_division(x);
         }
-        Ok(())
     }
 }
 
 /// The datatype at whose width an integer operator computes: 32 or 64 bits, signed as the operands.
-pub(super) fn compute_dtype(operand: Dtype) -> Dtype {
+pub(crate) fn compute_dtype(operand: Dtype) -> Dtype {
     match (operand.is_64bit(), operand.is_signed()) {
         (true, _) => operand,
         (false, true) => Dtype::INT32,
@@ -164,7 +167,7 @@ pub(super) fn compute_dtype(operand: Dtype) -> Dtype {
 }
 
 /// Integer division by zero on tensors gives 0 and one sticky warning (decision 03-E18).
-pub(super) fn warn_division(x: &mut Exec<'_>) {
+pub(crate) fn warn_division(x: &mut Exec<'_>) {
     let (core, engine) = (x.core, x.engine);
     x.machine.warn(format!("core {core} {engine}: integer division by zero on a tensor gave 0"));
 }

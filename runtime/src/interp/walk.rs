@@ -233,16 +233,28 @@ impl Walk {
         self.next_run(cursor, 1);
     }
 
-    /// The elements of one lane as one slice, if the walk is contiguous and ascending.
-    pub fn as_slice<'m>(&self, memory: &'m Partitions, lane: usize) -> Option<&'m [u8]> {
-        let contiguous = match self.dims[..self.rank] {
+    /// Whether the elements of a lane lie one behind the other, ascending.
+    pub fn is_contiguous(&self) -> bool {
+        match self.dims[..self.rank] {
             [] => true,
             [only] => only.step == self.size as isize,
             _ => false,
-        };
-        contiguous.then(|| {
+        }
+    }
+
+    /// The elements of one lane as one slice, if the walk is contiguous and ascending.
+    pub fn as_slice<'m>(&self, memory: &'m Partitions, lane: usize) -> Option<&'m [u8]> {
+        self.is_contiguous().then(|| {
             &memory.partition(self.partition + lane)[self.offset..self.offset + self.count * self.size]
         })
+    }
+
+    /// Whether the operands of a word with so many lanes share no byte, in the same lane or in another.
+    pub fn is_apart_from(&self, other: &Walk, lanes: usize) -> bool {
+        self.space != other.space
+            || self.high <= other.low
+            || other.high <= self.low
+            || self.partition.abs_diff(other.partition) >= lanes
     }
 
     /// The first byte that the walk reads in any of `lanes` lanes and that nothing has written.

@@ -8,6 +8,7 @@ use super::convert::{CANONICAL_NAN, canonical, converts_from_f32, converts_to_f3
 use super::dispatch::multiversion;
 use super::format::{Fp8, Minifloat, with_format};
 use crate::isa::Dtype;
+use crate::kernels::fp16;
 
 multiversion! {
     /// Converts a packed row to FP32, element by element as [`to_f32`](super::to_f32); 64-bit integers
@@ -31,6 +32,7 @@ multiversion! {
             Dtype::UINT64 => load(src, dst, |b| u64::from_le_bytes(b) as f32),
             Dtype::FP32 | Dtype::FP32R => load(src, dst, |b| canonical(f32::from_le_bytes(b))),
             Dtype::SFP8_E8 => load(src, dst, |[b]| e8m0_to_f32(b.into())),
+            Dtype::FP16 if fp16::unpack(src, dst) => {}
             _ => {
                 let known = with_format!(dtype, fp8, F => match F::FORMAT.bits {
                     16 => load(src, dst, |b| decode::<F>(u16::from_le_bytes(b).into())),
@@ -69,6 +71,7 @@ multiversion! {
             Dtype::UINT64 => store(src, dst, |v| (v.round_ties_even() as u64).to_le_bytes()),
             Dtype::FP32 => store(src, dst, |v| canonical(v).to_le_bytes()),
             Dtype::FP32R => store(src, dst, |v| to_fp32r(v).to_le_bytes()),
+            Dtype::FP16 if fp16::pack(src, dst) => {}
             _ if !converts_from_f32(dtype) => {
                 debug_assert!(false, "{} is not a target of conversions", dtype.text());
                 dst.fill(0);

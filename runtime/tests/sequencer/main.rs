@@ -13,6 +13,7 @@ mod interrupts;
 mod operators;
 mod registers;
 mod resume;
+mod run_entry;
 mod run_states;
 mod support;
 mod surprises;

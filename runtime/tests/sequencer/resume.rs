@@ -298,7 +298,7 @@ fn run_stopping(machine: &mut Machine, stops: &[Vec<Stop>; 3], turn: u64) -> usi
         .collect();
     hosts.iter_mut().for_each(|h| h.start(machine));
     let mut stopped = 0;
-    loop {
+    for _ in 0..100_000 {
         let mut moved = false;
         for host in &mut hosts {
             host.before_turn(machine);
@@ -309,10 +309,10 @@ fn run_stopping(machine: &mut Machine, stops: &[Vec<Stop>; 3], turn: u64) -> usi
             }
         }
         if !moved {
-            break;
+            return stopped;
         }
     }
-    stopped
+    panic!("the programs do not end");
 }
 
 #[test]

@@ -306,6 +306,15 @@ fn opcode_counters_stop_behind_the_threshold_th_match() {
     start(&mut machine, engine).unwrap();
     assert_eq!(stopped(&machine, engine).0, 0, "counting starts anew: one MOVE is left");
 
+    let mut machine = self::machine(engine, &[mv, mv, nop(), mv, mv, nop(), halt()]);
+    machine.csr_write(0, engine, BP_MATCH, 0xA7FF).unwrap();
+    machine.csr_write(0, engine, BP_IC0, 2).unwrap();
+    machine.csr_write(0, engine, BP_CTRL, 0x47).unwrap();
+    for slot in [2, 5] {
+        start(&mut machine, engine).unwrap();
+        assert_eq!(stopped(&machine, engine), (4, 4, BASE + 64 * slot), "two in each run");
+    }
+
     // mask 0 with opcode 0 matches everything, with another opcode nothing
     let mut machine = self::machine(engine, &[nop(), nop(), mv, halt()]);
     machine.csr_write(0, engine, BP_MATCH, 0x0000_A400).unwrap();

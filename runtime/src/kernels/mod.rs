@@ -1,0 +1,12 @@
+//! Kernels: whole words, or the rows of words, at the speed of the CPU's vectors, bit for bit what the interpreter
+//! defines. They are chosen by [`Level`](crate::num::Level). This is where the runtime is unsafe beside
+//! the dispatch of `num`.
+
+pub mod act;
+pub(crate) mod act_table;
+pub(crate) mod fp16;
+pub mod reduce;
+pub mod rows;
+pub mod rows_select;
+#[cfg(target_arch = "x86_64")]
+mod transpose4;

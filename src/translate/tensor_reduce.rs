@@ -1,0 +1,23 @@
+//! Folds along the free dimensions (chapter 04 section 6).
+
+use seqjit_runtime::interp::tensor_reduce::{self as interp, Reduction};
+use seqjit_runtime::kernels::reduce;
+
+use super::{Bound, Kernel};
+
+/// TENSOR_REDUCE_ARITH_OP (section 6.1).
+pub const fn arith() -> Kernel {
+    Kernel { bind: |x, w| Ok(bound(interp::resolve(x, w)?)) }
+}
+
+/// TENSOR_REDUCE_ADD_BF16 (section 6.3).
+pub const fn add_bf16() -> Kernel {
+    Kernel { bind: |x, w| Ok(bound(interp::resolve_add_bf16(x, w)?)) }
+}
+
+fn bound(reduction: Reduction) -> Bound {
+    Box::new(move |x| {
+        reduce::run(&reduction, x);
+        true
+    })
+}

@@ -1,0 +1,99 @@
+//! Everything that a machine holds, compared.
+#![allow(dead_code)]
+
+use seqjit::runtime::isa::{PARTITIONS, Space};
+use seqjit::runtime::machine::{Core, Engine, Machine, PeState};
+
+/// The first thing in which two machines differ, in words.
+pub fn difference(a: &Machine, b: &Machine) -> Option<String> {
+    let cores = a.cores.iter().zip(&b.cores).enumerate();
+    let mut cores = cores.map(|(number, (a, b))| Some(format!("core {number}: {}", of_cores(a, b)?)));
+    let buffers = || {
+        a.dram.buffers().iter().zip(b.dram.buffers()).find_map(|(a, b)| {
+            let at = position(a.bytes(), b.bytes())?;
+            Some(format!("buffer {} byte {at}: {:02x} and {:02x}", a.spec.name, a.bytes()[at], b.bytes()[at]))
+        })
+    };
+    let warnings = || unequal("warnings", &a.warnings, &b.warnings);
+    cores.find_map(|found| found).or_else(buffers).or_else(warnings)
+}
+
+fn of_cores(a: &Core, b: &Core) -> Option<String> {
+    memories(a, b, usize::MAX)
+        .or_else(|| synchronisation(a, b))
+        .or_else(|| weights(&a.pe, &b.pe))
+        .or_else(|| accumulators(a, b))
+        .or_else(|| a.engines.iter().zip(&b.engines).find_map(|(a, b)| engine(a, b)))
+        .or_else(|| {
+            let queues = |c: &Core| -> Vec<_> { c.queues.iter().map(|q| format!("{q:?}")).collect() };
+            unequal("queues", &queues(a), &queues(b))
+        })
+}
+
+/// The first difference of SBUF and PSUM in so many bytes of each partition.
+pub fn memories(a: &Core, b: &Core, bytes: usize) -> Option<String> {
+    [Space::Sbuf, Space::Psum].into_iter().find_map(|space| {
+        (0..PARTITIONS).find_map(|partition| {
+            let (a, b) = (a.memory(space).partition(partition), b.memory(space).partition(partition));
+            let bytes = bytes.min(a.len());
+            let at = position(&a[..bytes], &b[..bytes])?;
+            Some(format!("{space} partition {partition} byte {at}: {:02x} and {:02x}", a[at], b[at]))
+        })
+    })
+}
+
+/// Semaphores, events, notifications.
+pub fn synchronisation(a: &Core, b: &Core) -> Option<String> {
+    let cell = |what, a: &[u32], b: &[u32]| {
+        let at = a.iter().zip(b).position(|(a, b)| a != b)?;
+        Some(format!("{what} {at}: {} and {}", a[at], b[at]))
+    };
+    let events = |core: &Core| core.sync.events.map(u32::from);
+    cell("semaphore", &a.sync.semaphores, &b.sync.semaphores)
+        .or_else(|| cell("event", &events(a), &events(b)))
+        .or_else(|| unequal("notifications", &a.notifications, &b.notifications))
+}
+
+/// What the PE array holds.
+pub fn weights(a: &PeState, b: &PeState) -> Option<String> {
+    let bits = |values: &[f32]| -> Vec<u32> { values.iter().map(|v| v.to_bits()).collect() };
+    let about = |p: &PeState| (p.dtype, p.lanes, p.transpose);
+    unequal("weights", &about(a), &about(b))
+        .or_else(|| (bits(&a.weights) != bits(&b.weights)).then(|| "values of the weights".into()))
+        .or_else(|| (a.raw != b.raw || a.tags != b.tags).then(|| "bits or tags of the weights".into()))
+}
+
+/// Hidden state of ACT and DVE.
+pub fn accumulators(a: &Core, b: &Core) -> Option<String> {
+    let bits = |values: &[f32; PARTITIONS]| values.map(f32::to_bits);
+    unequal("ACT accumulator", &bits(&a.act.accumulator), &bits(&b.act.accumulator))
+        .or_else(|| unequal("DVE accumulator", &bits(&a.dve.accumulator), &bits(&b.dve.accumulator)))
+        // The text shows every further member too, though not the payload of a NaN.
+        .or_else(|| unequal("ACT", &format!("{:?}", a.act), &format!("{:?}", b.act)))
+        .or_else(|| unequal("DVE", &format!("{:?}", a.dve), &format!("{:?}", b.dve)))
+        .or_else(|| unequal("POOL", &format!("{:?}", a.pool), &format!("{:?}", b.pool)))
+}
+
+/// Registers and sequencer of an engine.
+pub fn engine(a: &Engine, b: &Engine) -> Option<String> {
+    let place = |e: &Engine| (e.pc, e.next_pc(), e.retired, e.blocked_on);
+    let registers = |e: &Engine| (e.registers, e.shapes, e.table_base);
+    let found = unequal("pc, next pc, retired, wait", &place(a), &place(b))
+        .or_else(|| unequal("registers", &registers(a), &registers(b)))
+        .or_else(|| unequal("sequencer", &format!("{:?}", a.seq), &format!("{:?}", b.seq)))?;
+    Some(format!("{}: {found}", a.id))
+}
+
+fn unequal<T: PartialEq + std::fmt::Debug>(what: &str, a: &T, b: &T) -> Option<String> {
+    (a != b).then(|| {
+        // Long states: only where they part.
+        let (a, b) = (format!("{a:?}"), format!("{b:?}"));
+        let at = a.bytes().zip(b.bytes()).position(|(a, b)| a != b).unwrap_or(0);
+        let near = |text: &str| text.chars().skip(at.saturating_sub(60)).take(160).collect::<String>();
+        format!("{what}: ..{}.. and ..{}..", near(&a), near(&b))
+    })
+}
+
+fn position(a: &[u8], b: &[u8]) -> Option<usize> {
+    if a == b { None } else { a.iter().zip(b).position(|(a, b)| a != b) }
+}

@@ -1,0 +1,200 @@
+//! Two machines with the same contents: one interprets, the other runs native code.
+
+use std::sync::{Arc, OnceLock};
+
+use rand::seq::IndexedRandom;
+use rand::{Rng, RngCore, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use seqjit::runtime::act::{FUNCTIONS, TableSet};
+use seqjit::runtime::interp::{Instruction, Translated};
+use seqjit::runtime::isa::{Family, Generation, PARTITIONS, Space, opcode_info};
+use seqjit::runtime::machine::soc::SBUF_BASE;
+use seqjit::runtime::machine::{
+    self, BufferRole, BufferSpec, CoreSpec, HBM_BASE, Image, Machine, MachineOptions, Stream,
+};
+use seqjit::runtime::num::{Fp8, Level, with_level};
+use seqjit::runtime::sequencer::{Limits, engine_turn_within};
+use seqjit::{Engine, Refusal, Tier, Translator};
+
+use crate::state;
+use crate::words::{Case, REGISTERS, WINDOW, number};
+
+/// Bytes of the one buffer in device memory.
+pub const BUFFER: usize = 4096;
+
+/// Two machines, and what they have seen.
+pub struct Pair {
+    plain: Side,
+    native: Side,
+    translator: Translator,
+}
+
+struct Side {
+    machine: Machine,
+    level: Level,
+}
+
+impl Pair {
+    /// Machines filled with random data, at two random CPU levels of the host. Everything depends on the seed
+    /// alone.
+    pub fn new(generation: Generation, engine: &Engine, seed: u64) -> Pair {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let options = MachineOptions {
+            strict: false,
+            trace: rng.random_bool(0.1),
+            check: rng.random_bool(0.1),
+            ..MachineOptions::default()
+        };
+        let mut machines = [machine(generation, options), machine(generation, options)];
+        fill(&mut machines, &mut rng);
+        let levels: Vec<Level> = Level::ALL.into_iter().filter(|l| *l <= Level::host()).collect();
+        let [plain, native] =
+            machines.map(|machine| Side { machine, level: *levels.choose(&mut rng).expect("a level") });
+        Pair { plain, native, translator: Translator::new(engine, Tier::Jit) }
+    }
+
+    /// Runs a word on both; what differs then.
+    pub fn run(&mut self, case: &Case) -> Option<String> {
+        let plain = self.plain.run(case, None);
+        let native = self.native.run(case, Some(&self.translator));
+        if plain != native {
+            return Some(format!("turns: {plain:?} and {native:?}"));
+        }
+        let (a, b) = (&self.plain.machine.cores[0], &self.native.machine.cores[0]);
+        let index = case.engine.index();
+        let pe = opcode_info(case.word.opcode()).is_some_and(|i| i.family == Family::Pe);
+        state::memories(a, b, WINDOW as usize)
+            .or_else(|| state::synchronisation(a, b))
+            .or_else(|| state::engine(&a.engines[index], &b.engines[index]))
+            .or_else(|| state::accumulators(a, b))
+            .or_else(|| if pe { state::weights(&a.pe, &b.pe) } else { None })
+    }
+
+    /// What differs anywhere in the two machines.
+    pub fn difference(&self) -> Option<String> {
+        state::difference(&self.plain.machine, &self.native.machine)
+    }
+
+    /// Words of an opcode that the interpreter ran in the native machine although their checks pass, by reason.
+    pub fn fallbacks(&self, opcode: u8) -> Vec<(Refusal, u64)> {
+        let fallbacks = self.translator.counters().fallbacks.into_iter();
+        let other = |why: &Refusal| matches!(why, Refusal::Opcode(byte) if *byte != opcode);
+        fallbacks.filter(|(why, _)| *why != Refusal::Checks && !other(why)).collect()
+    }
+
+    /// Words that ran in native code.
+    pub fn translated(&self) -> u64 {
+        self.translator.counters().words
+    }
+}
+
+impl Side {
+    /// Runs the words of a case on an engine that has just started; what its turns did.
+    fn run(&mut self, case: &Case, translated: Option<&dyn Translated>) -> Vec<String> {
+        const TURNS: usize = 4;
+        let words = case.words().map(|w| Instruction::new(w, case.generation)).collect();
+        let stream = Stream { base: 0, words, ends_gracefully: true };
+        let state = &mut self.machine.cores[0].engines[case.engine.index()];
+        *state = machine::Engine::new(
+            case.engine,
+            case.generation,
+            &stream,
+            state.legal.clone(),
+            state.table_base,
+        );
+        state.registers[..REGISTERS].copy_from_slice(&case.registers);
+        state.start();
+        let limits = Limits { translated, ..Limits::default() };
+        let mut turns = Vec::new();
+        with_level(self.level, || {
+            for _ in 0..TURNS {
+                match engine_turn_within(&mut self.machine, 0, case.engine, case.limit, &limits) {
+                    Ok(turn) => turns.push(format!("{turn:?}")),
+                    Err(fault) => {
+                        turns.push(format!("{fault:?}"));
+                        break;
+                    }
+                }
+            }
+        });
+        turns
+    }
+}
+
+fn machine(generation: Generation, options: MachineOptions) -> Machine {
+    let streams = std::array::from_fn(|_| Stream { base: 0, words: Arc::new([]), ends_gracefully: true });
+    let core = CoreSpec {
+        name: "diff".into(),
+        streams,
+        queues: Vec::new(),
+        variables: vec![Some(SBUF_BASE), Some(HBM_BASE)],
+        table_base: 0,
+        physical: 0,
+        dve_programs: None,
+        fp8: Fp8::default(),
+        table_sets: tables(),
+    };
+    let buffer = BufferSpec {
+        name: "buffer".into(),
+        address: HBM_BASE,
+        size: BUFFER,
+        role: BufferRole::Scratch,
+        initial: None,
+    };
+    let image = Image { generation, cores: vec![Arc::new(core)], buffers: vec![buffer] };
+    Machine::new(&image, options)
+}
+
+/// Functions with a table, each in a set of its own.
+const TABLED: [&str; 3] = ["exp", "tanh", "sqrt"];
+
+fn tables() -> Vec<Arc<TableSet>> {
+    static TABLES: OnceLock<Vec<Arc<TableSet>>> = OnceLock::new();
+    let generate = |name: &&str| {
+        let function = FUNCTIONS.iter().find(|f| f.name == *name).expect("a function of this name");
+        Arc::new(seqjit::tables::generate(name, &[function.id.expect("a number")]).unwrap())
+    };
+    TABLES.get_or_init(|| TABLED.iter().map(generate).collect()).clone()
+}
+
+/// Random contents, the same in both machines, for what words use of the memories and for what they find
+/// elsewhere.
+fn fill([a, b]: &mut [Machine; 2], rng: &mut ChaCha8Rng) {
+    let mut machines = [a, b];
+    fill_memories(&mut machines, rng);
+    let mut buffer = vec![0; BUFFER];
+    rng.fill_bytes(&mut buffer);
+    let semaphores = std::array::from_fn(|_| rng.random_range(0..6));
+    let events = std::array::from_fn(|_| rng.random());
+    let accumulators = [(); 2].map(|()| std::array::from_fn(|_| canonical(number(rng))));
+    let resident = rng.random_bool(0.8).then(|| rng.random_range(0..TABLED.len()));
+    for machine in machines {
+        machine.dram.buffer_mut(0).overwrite().copy_from_slice(&buffer);
+        let core = &mut machine.cores[0];
+        (core.sync.semaphores, core.sync.events) = (semaphores, events);
+        [core.act.accumulator, core.dve.accumulator] = accumulators;
+        core.act.resident = resident;
+        machine.start_all();
+    }
+}
+
+/// Random contents, the same in all machines, for what words use of SBUF and PSUM.
+pub fn fill_memories(machines: &mut [&mut Machine], rng: &mut ChaCha8Rng) {
+    let mut row = vec![0; WINDOW as usize];
+    for space in [Space::Sbuf, Space::Psum] {
+        for partition in 0..PARTITIONS {
+            row.chunks_exact_mut(4).for_each(|e| e.copy_from_slice(&number(rng).to_le_bytes()));
+            for machine in &mut *machines {
+                let memory = machine.cores[0].memory_mut(space);
+                memory.partition_mut(partition)[..row.len()].copy_from_slice(&row);
+                memory.note_written(partition, 0, row.len());
+            }
+        }
+    }
+}
+
+/// A number as a word could have produced it: every NaN is the same one.
+fn canonical(bits: u32) -> f32 {
+    let value = f32::from_bits(bits);
+    if value.is_nan() { f32::from_bits(0x7FC0_0000) } else { value }
+}
