@@ -12,9 +12,10 @@ pub mod trace;
 mod translate;
 
 pub use engine::{
-    CacheCounters, Changer, Counters, Deadlock, Engine, Exit, ExitReason, InputError, NativeCode, Options,
-    OutputError, Pauser, Progress, Report, RunError, Schedule, Session, SessionError, Stepped, StopError,
-    Tier, Translations, Translator, Until, Waiting,
+    CacheCounters, Changer, Counters, Deadlock, Engine, EngineError, EngineOptions, Exit, ExitReason,
+    InputError, Listing, Lowered, NativeCode, NativeLine, Options, OutputError, Pauser, Progress, Report,
+    RestoreError, RunError, SaveError, Schedule, Session, SessionError, Stepped, StopError, Tier,
+    Translations, Translator, Until, Waiting,
 };
 pub use load::{IoTensor, LoadError, WordFinding};
 pub use neff::npy::{self, Tensor};

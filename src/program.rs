@@ -1,10 +1,11 @@
 //! A program: a container that has been read and laid out, ready for sessions.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use seqjit_runtime::isa::Generation;
 use seqjit_runtime::machine::Image;
+use sha2::{Digest, Sha256};
 
 use crate::load::{self, IoTensor, LoadError, WordFinding, check_streams};
 use crate::neff::{Neff, NeffError, ReadOptions};
@@ -42,6 +43,7 @@ struct Inner {
     inputs: Vec<IoTensor>,
     outputs: Vec<IoTensor>,
     warnings: Vec<String>,
+    digest: OnceLock<[u8; 32]>,
 }
 
 impl Program {
@@ -64,12 +66,28 @@ impl Program {
     pub fn from_neff(neff: Neff) -> Result<Program, LoadError> {
         let load::Loaded { image, inputs, outputs } = load::load(&neff)?;
         let warnings = neff.warnings.iter().map(ToString::to_string).collect();
-        Ok(Program { inner: Arc::new(Inner { neff, image, inputs, outputs, warnings }) })
+        Ok(Program {
+            inner: Arc::new(Inner { neff, image, inputs, outputs, warnings, digest: OnceLock::new() }),
+        })
     }
 
     /// The container.
     pub fn neff(&self) -> &Neff {
         &self.inner.neff
+    }
+
+    /// SHA-256 of the container's members, their paths and lengths: the same however they are packed.
+    pub fn digest(&self) -> [u8; 32] {
+        *self.inner.digest.get_or_init(|| {
+            let mut hash = Sha256::new();
+            for member in self.neff().archive.members() {
+                for part in [member.path.as_bytes(), &member.bytes[..]] {
+                    hash.update((part.len() as u64).to_le_bytes());
+                    hash.update(part);
+                }
+            }
+            hash.finalize().into()
+        })
     }
 
     /// Cores, streams, queues and memory as a machine takes them.

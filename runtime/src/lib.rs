@@ -10,4 +10,5 @@ pub mod isa;
 pub mod kernels;
 pub mod machine;
 pub mod num;
+pub mod save;
 pub mod sequencer;

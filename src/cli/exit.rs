@@ -16,7 +16,7 @@ exit_codes! {
     Success = 0 "success" "everything that was asked for was done";
     Internal = 1 "internal" "a defect of seqjit: please report it";
     Usage = 2 "usage" "the command line is wrong or does not fit the program: options, names, missing inputs";
-    Input = 3 "bad_input" "a file is damaged, malformed or of the wrong form: container, .npy, .csv, assembler text, debugger script";
+    Input = 3 "bad_input" "a file is damaged, malformed or of the wrong form: container, .npy, .csv, assembler text, debugger script, saved run";
     Illegal = 4 "illegal_program" "words of the program are illegal or unsupported";
     Fault = 5 "fault" "a word faulted while the program ran";
     Deadlock = 6 "deadlock" "no engine could go on and no transfer was pending";
@@ -24,7 +24,7 @@ exit_codes! {
     Incomplete = 8 "incomplete_output" "the program ended without writing all of an output";
     Limit = 9 "limit" "--max-words or --max-memory was reached";
     Io = 10 "io" "a file could not be opened, read or written";
-    NotReached = 11 "dump_not_reached" "the program ended before a --dump point";
+    NotReached = 11 "dump_not_reached" "the program ended before a --dump or --until point";
 }
 
 impl Code {

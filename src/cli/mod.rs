@@ -1,6 +1,7 @@
 //! The command line: one file a subcommand, and what they share.
 
 mod asm;
+mod cpu;
 mod debug;
 mod disasm;
 mod errors;

@@ -2,8 +2,9 @@
 
 use std::str::FromStr;
 
-use seqjit::{Engine, InputError, Options, Program, Schedule, Session, Tensor, Tier};
+use seqjit::{InputError, Options, Program, Schedule, Session, Tensor, Tier};
 
+use super::cpu::Cpu;
 use super::errors;
 use super::exit::Code;
 use super::failure::Failure;
@@ -32,6 +33,8 @@ pub struct Setup {
     /// code where it pays. Results are the same.
     #[arg(long, value_name = "interp|jit|auto", default_value_t = Tier::Interp)]
     pub tier: Tier,
+    #[command(flatten)]
+    pub cpu: Cpu,
     /// Stop after so many words of all engines.
     #[arg(long, value_name = "N")]
     pub max_words: Option<u64>,
@@ -63,8 +66,8 @@ impl Setup {
         self.source.open()
     }
 
-    /// A session with all inputs set.
-    pub fn session(&self, program: &Program) -> Result<Session, Failure> {
+    /// How the session behaves.
+    pub fn options(&self) -> Options {
         let mut options = Options::default();
         options.strict = !self.source.lenient;
         options.check = self.check;
@@ -72,7 +75,12 @@ impl Setup {
         options.tier = self.tier;
         options.max_words = self.max_words;
         options.max_memory = self.max_memory.or_else(errors::memory_of_this_machine);
-        let mut session = Session::new(&Engine::new(), program, options)
+        options
+    }
+
+    /// A session with all inputs set.
+    pub fn session(&self, program: &Program) -> Result<Session, Failure> {
+        let mut session = Session::new(&self.cpu.engine()?, program, self.options())
             .map_err(|error| errors::session(error, program, &self.source))?;
         self.inputs(program, &mut session)?;
         Ok(session)

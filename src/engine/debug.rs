@@ -1,6 +1,5 @@
 //! Breakpoints and single steps, on the sequencers' own surprises (chapter 01 sections 7 and 12).
 
-use seqjit_runtime::fpenv;
 use seqjit_runtime::isa::{EngineId, WORD_BYTES};
 use seqjit_runtime::machine::Wait;
 use seqjit_runtime::sequencer::csr::{BREAKPOINT_CTRL, BREAKPOINT_STEP};
@@ -81,7 +80,8 @@ impl Session {
         }
         let index = engine.index();
         let turn = |session: &mut Session| {
-            fpenv::with_default(|| engine_turn(&mut session.machine, core, engine, words)).map_err(Box::new)
+            let shared = session.engine.clone();
+            shared.enter(|| engine_turn(&mut session.machine, core, engine, words)).map_err(Box::new)
         };
         let seq = &self.machine.cores[core].engines[index].seq;
         if seq.phase == Phase::Running {

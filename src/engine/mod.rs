@@ -1,16 +1,20 @@
 //! Running programs: the engine handle, sessions, the scheduler.
 
+mod background;
 mod cache;
 mod counters;
 mod deadlock;
 mod debug;
 mod defect;
+mod listing;
 mod native;
+mod options;
 mod plan;
 mod random;
 mod report;
 mod run;
 mod runner;
+mod save;
 mod schedule;
 mod session;
 mod shapes;
@@ -24,10 +28,13 @@ pub use cache::CacheCounters;
 pub use counters::{ExitReason, Translations};
 pub use deadlock::{Changer, Deadlock, Waiting};
 pub use debug::Stepped;
+pub use listing::{Listing, Lowered, NativeLine};
+pub use options::{EngineError, EngineOptions};
 pub use report::{
     Counters, Exit, InputError, Options, OutputError, Progress, Report, RunError, SessionError,
 };
 pub use run::{Pauser, Until};
+pub use save::{RestoreError, SaveError};
 pub use schedule::Schedule;
 pub(crate) use schedule::Scheduler;
 pub use session::Session;
@@ -36,11 +43,11 @@ pub(crate) use stops::Stops;
 pub use tier::Tier;
 pub use translated::Translator;
 
+use seqjit_runtime::fpenv;
+use seqjit_runtime::num::{Level, with_level};
+
 use crate::block::ShapeKey;
 use cache::CodeCache;
-
-/// Bytes of native code in one generation of the code cache, if nothing else is asked for.
-const CODE_BYTES: usize = 16 << 20;
 
 /// Native code of a shape.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -61,26 +68,57 @@ pub struct Engine {
 }
 
 struct Shared {
+    options: EngineOptions,
     cache: CodeCache,
 }
 
 impl Engine {
     /// A new engine.
     pub fn new() -> Engine {
-        Engine::with_code_limit(CODE_BYTES)
+        Engine::of(EngineOptions::default(), None)
     }
 
-    /// A new engine whose code cache forgets its code when it has so many bytes, rounded up to pages. Code that
-    /// sessions use stays for them.
-    pub fn with_code_limit(bytes: usize) -> Engine {
-        Engine { shared: Arc::new(Shared { cache: CodeCache::new(bytes, None) }) }
+    /// A new engine that makes its code in another way than usual.
+    ///
+    /// # Errors
+    /// [`EngineError::Cpu`] where the options ask for more than this CPU has; [`EngineError::Thread`].
+    pub fn with_options(options: EngineOptions) -> Result<Engine, EngineError> {
+        Engine::build(options, None)
     }
 
     /// An engine whose code for one opcode is wrong: the lowest bit of each result that a vector store writes is
     /// flipped; of a kernel, the lowest bit of the first element. Proves that tests can find such a thing.
     #[doc(hidden)]
     pub fn with_defect(opcode: u8) -> Engine {
-        Engine { shared: Arc::new(Shared { cache: CodeCache::new(CODE_BYTES, Some(opcode)) }) }
+        Engine::of(EngineOptions::default(), Some(opcode))
+    }
+
+    /// [`Engine::with_defect`] with other options.
+    #[doc(hidden)]
+    pub fn build(options: EngineOptions, defect: Option<u8>) -> Result<Engine, EngineError> {
+        let host = Level::host();
+        if options.cpu > host {
+            return Err(EngineError::Cpu { asked: options.cpu, host });
+        }
+        let mut engine = Engine::of(options, defect);
+        if let Some(shared) = Arc::get_mut(&mut engine.shared).filter(|_| options.background) {
+            shared.cache.compile_in_background().map_err(|error| EngineError::Thread(error.kind()))?;
+        }
+        Ok(engine)
+    }
+
+    fn of(options: EngineOptions, defect: Option<u8>) -> Engine {
+        Engine { shared: Arc::new(Shared { options, cache: CodeCache::new(&options, defect) }) }
+    }
+
+    /// Its options.
+    pub fn options(&self) -> EngineOptions {
+        self.shared.options
+    }
+
+    /// Runs what works on machines: at the engine's CPU level, in the default floating-point environment.
+    fn enter<R>(&self, f: impl FnOnce() -> R) -> R {
+        with_level(self.shared.options.cpu, || fpenv::with_default(f))
     }
 
     /// What the code cache has done so far, for all sessions.

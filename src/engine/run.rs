@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use seqjit_runtime::fpenv;
 use seqjit_runtime::interp::Translated;
 use seqjit_runtime::isa::{EngineId, WORD_BYTES};
 use seqjit_runtime::machine::{BufferRole, Machine};
@@ -20,7 +19,7 @@ const OBSERVED_TURNS: u64 = 32;
 
 /// A run under way.
 pub(super) struct Course {
-    scheduler: Scheduler,
+    pub(super) scheduler: Scheduler,
     pub(super) counters: Counters,
 }
 
@@ -80,10 +79,19 @@ impl Session {
 
     /// Starts a run, or goes on with one that has stopped, up to a point.
     pub fn run_until(&mut self, until: Until<'_>) -> Result<Report, RunError> {
+        self.run_until_with(until, &mut |_| {})
+    }
+
+    /// [`Session::run_until`], telling `observe` now and then how far it is.
+    pub fn run_until_with(
+        &mut self,
+        until: Until<'_>,
+        observe: &mut dyn FnMut(&Progress),
+    ) -> Result<Report, RunError> {
         if self.stopped.is_none() {
             self.start()?;
         }
-        self.go_on(until, &mut |_| {})
+        self.go_on(until, observe)
     }
 
     /// Goes on after a stop. Counters are those of the whole run.
@@ -136,7 +144,7 @@ impl Session {
         // Lent to the turns, which also change the session.
         let translator = self.translator.take();
         let native = translator.as_ref().map(|t| t as &dyn Translated);
-        let exit = fpenv::with_default(|| self.give_turns(&mut course, until, native, observe));
+        let exit = self.engine.clone().enter(|| self.give_turns(&mut course, until, native, observe));
         self.translator = translator;
         let exit = exit?;
         let mut counters = course.counters;
@@ -186,7 +194,7 @@ impl Session {
             match scheduler.turn(&mut self.machine, left, &mut self.stops, &limits).map_err(Box::new)? {
                 Some(turn) => {
                     counters.retired += turn.retired;
-                    counters.turns += u64::from(turn.cut.is_none());
+                    counters.turns += u64::from(!scheduler.in_turn());
                     if let Some(exit) = self.exit_of(&turn, until, condition) {
                         return Ok(exit);
                     }

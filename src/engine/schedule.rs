@@ -5,6 +5,7 @@ use rand_chacha::ChaCha8Rng;
 use seqjit_runtime::interp::Fault;
 use seqjit_runtime::isa::EngineId;
 use seqjit_runtime::machine::Machine;
+use seqjit_runtime::save::{Damaged, Reader, Saved};
 use seqjit_runtime::sequencer::{Cut, Limits, TURN_WORDS, Turn, dma_turn, engine_turn_within};
 
 use super::stops::Stops;
@@ -78,7 +79,7 @@ impl Scheduler {
                     let limits = Limits { stops: stops.of(core, engine), ..*limits };
                     let turn = engine_turn_within(machine, core, engine, limit.min(words), &limits)?;
                     let left = limit - turn.retired;
-                    if turn.cut.is_some() || (turn.retired == words && left > 0) {
+                    if turn.cut.is_some() || (turn.retired == words && left > 0 && !turn.ended) {
                         let progress = progress + turn.progress;
                         self.cut = Some(Allotment { position, limit: left, progress });
                     }
@@ -103,6 +104,11 @@ impl Scheduler {
         Ok(None)
     }
 
+    /// Whether the last turn was cut and goes on with the next call.
+    pub(super) fn in_turn(&self) -> bool {
+        self.cut.is_some()
+    }
+
     /// The next agent and how many words it may run.
     fn choose(&mut self) -> Allotment {
         // Drawn agents may repeat, so after as many idle draws everyone is asked in order.
@@ -116,5 +122,39 @@ impl Scheduler {
             None => TURN_WORDS,
         };
         Allotment { position, limit, progress: 0 }
+    }
+}
+
+/// Beside the agents, which are those of the machine.
+impl Scheduler {
+    pub(super) fn save(&self, out: &mut Vec<u8>) {
+        let Scheduler { agents: _, rng, next, idle, cut } = self;
+        rng.as_ref().map(|rng| (rng.get_seed(), rng.get_stream(), rng.get_word_pos())).put(out);
+        next.put(out);
+        idle.put(out);
+        cut.as_ref().map(|cut| (cut.position, cut.limit, cut.progress)).put(out);
+    }
+
+    pub(super) fn restore(&mut self, from: &mut Reader<'_>) -> Result<(), Damaged> {
+        let generator = Option::<([u8; 32], u64, u128)>::load(from)?;
+        if generator.is_some() != self.rng.is_some() {
+            return Err(Damaged("another kind of schedule"));
+        }
+        self.rng = generator.map(|(seed, stream, position)| {
+            let mut rng = ChaCha8Rng::from_seed(seed);
+            rng.set_stream(stream);
+            rng.set_word_pos(position);
+            rng
+        });
+        self.next = Saved::load(from)?;
+        self.idle = Saved::load(from)?;
+        let cut = Option::<(usize, u64, u64)>::load(from)?;
+        self.cut = cut.map(|(position, limit, progress)| Allotment { position, limit, progress });
+        let known = |position: usize| position < self.agents.len();
+        if known(self.next) && self.cut.as_ref().is_none_or(|cut| known(cut.position)) {
+            Ok(())
+        } else {
+            Err(Damaged("there is no such engine or queue"))
+        }
     }
 }

@@ -31,6 +31,7 @@ use crate::{Program, Tensor};
 /// # }
 /// ```
 pub struct Session {
+    pub(super) engine: Engine,
     pub(super) program: Program,
     pub(super) options: Options,
     pub(super) machine: Machine,
@@ -76,6 +77,7 @@ impl Session {
         let translator = native.then(|| Translator::new(engine, options.tier));
         let inputs_set = vec![false; program.inputs().len()];
         Ok(Session {
+            engine: engine.clone(),
             program: program.clone(),
             options,
             machine,

@@ -131,8 +131,14 @@ impl Shapes {
         let keys: Vec<ShapeKey> = due.iter().map(|number| self.get(*number).key.clone()).collect();
         let (translations, work) = cache.compile(&keys);
         for (number, translation) in due.into_iter().zip(translations) {
-            self.list[number as usize].native = match translation {
+            let shape = &mut self.list[number as usize];
+            shape.native = match translation {
                 Ok(code) => Native::Code(code),
+                // It is asked for again when it has become due once more.
+                Err(Refusal::Pending) => {
+                    shape.heat = 0;
+                    Native::Cold
+                }
                 Err(why) => Native::Refused(why),
             };
         }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use seqjit_runtime::isa::{EngineId, WORD_BYTES};
 use seqjit_runtime::machine::Machine;
+use seqjit_runtime::save::{Damaged, Reader, Saved};
 
 /// Why a run cannot be stopped before a word.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
@@ -87,6 +88,22 @@ impl Stops {
         }
         let slot = (pc - state.spec.streams[engine.index()].base) / WORD_BYTES as u64;
         self.reached = Some((core, engine, slot));
+    }
+
+    pub(super) fn save(&self, out: &mut Vec<u8>) {
+        let Stops { addresses, reached } = self;
+        addresses
+            .iter()
+            .map(|((core, engine), stops)| (*core, *engine, stops.clone()))
+            .collect::<Vec<_>>()
+            .put(out);
+        reached.put(out);
+    }
+
+    pub(super) fn restore(from: &mut Reader<'_>) -> Result<Stops, Damaged> {
+        let addresses = Vec::<(usize, EngineId, Vec<u64>)>::load(from)?;
+        let addresses = addresses.into_iter().map(|(core, engine, stops)| ((core, engine), stops)).collect();
+        Ok(Stops { addresses, reached: Saved::load(from)? })
     }
 
     /// The word at which the last turn stopped, once.

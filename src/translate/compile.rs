@@ -6,13 +6,16 @@ use std::mem;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use cranelift_codegen::Context as Compiler;
+use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::ir::types::I64;
-use cranelift_codegen::ir::{AbiParam, InstBuilder, UserFuncName};
+use cranelift_codegen::ir::{AbiParam, InstBuilder, Signature, UserFuncName};
 use cranelift_codegen::isa::{OwnedTargetIsa, TargetFrontendConfig};
 use cranelift_codegen::settings::{self, Configurable};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cranelift_jit::{ArenaMemoryProvider, JITBuilder, JITModule};
 use cranelift_module::{FuncId, Module, ModuleError, default_libcall_names};
+use seqjit_runtime::num::Level;
+use target_lexicon::Architecture;
 
 use super::Refusal;
 use super::elementwise::Elementwise;
@@ -64,9 +67,32 @@ pub enum CompileError {
 #[derive(Clone)]
 pub struct Isa(OwnedTargetIsa);
 
+/// Features of x86-64 that Cranelift knows, with the first level that has them. Where a level lacks one, Cranelift makes
+/// do with SSE2, which every x86-64 has.
+const FEATURES: [(&str, Level); 18] = [
+    ("has_sse3", Level::Avx2),
+    ("has_ssse3", Level::Avx2),
+    ("has_sse41", Level::Avx2),
+    ("has_sse42", Level::Avx2),
+    ("has_popcnt", Level::Avx2),
+    ("has_avx", Level::Avx2),
+    ("has_avx2", Level::Avx2),
+    ("has_fma", Level::Avx2),
+    ("has_bmi1", Level::Avx2),
+    ("has_bmi2", Level::Avx2),
+    ("has_lzcnt", Level::Avx2),
+    ("has_avx_vnni", Level::Avx512),
+    ("has_avx512vnni", Level::Avx512),
+    ("has_avx512bitalg", Level::Avx512),
+    ("has_avx512dq", Level::Avx512),
+    ("has_avx512f", Level::Avx512),
+    ("has_avx512vl", Level::Avx512),
+    ("has_avx512vbmi", Level::Avx512),
+];
+
 impl Isa {
-    /// All features of this CPU.
-    pub fn host() -> Result<Isa, CompileError> {
+    /// What this CPU has, up to a level.
+    pub fn host(level: Level) -> Result<Isa, CompileError> {
         let host = |error: &dyn std::fmt::Display| CompileError::Host(error.to_string());
         let mut flags = settings::builder();
         // The verifier adds half to the time of a translation: it is for tests.
@@ -82,9 +108,36 @@ impl Isa {
         for (name, value) in wanted {
             flags.set(name, value).map_err(|e| host(&e))?;
         }
-        let builder = cranelift_native::builder().map_err(|e| host(&e))?;
+        let mut builder = cranelift_native::builder().map_err(|e| host(&e))?;
+        let x64 = builder.triple().architecture == Architecture::X86_64;
+        for (name, _) in FEATURES.iter().filter(|(_, first)| x64 && level < *first) {
+            builder.set(name, "false").map_err(|e| host(&e))?;
+        }
         let isa = builder.finish(settings::Flags::new(flags)).map_err(|e| host(&e))?;
         Ok(Isa(isa))
+    }
+}
+
+/// A shape before and behind Cranelift.
+pub struct Listed {
+    /// As it goes in.
+    pub clif: String,
+    /// Instructions and constants, before relocation.
+    pub native: Vec<u8>,
+}
+
+/// Compiles a shape to be looked at, as [`CodeMemory::compile`] does to call it.
+pub fn list(isa: &Isa, key: &ShapeKey) -> Result<Listed, CompileError> {
+    let word = super::build(key).map_err(CompileError::Refused)?;
+    let mut compiler = Compiler::new();
+    compiler.func.signature = Signature::new(isa.0.default_call_conv());
+    compiler.func.signature.params = vec![AbiParam::new(I64); 2];
+    emit(&mut compiler, &mut FunctionBuilderContext::new(), isa.0.frontend_config(), key, &word, false)
+        .map_err(CompileError::Refused)?;
+    let clif = compiler.func.display().to_string();
+    match compiler.compile(&*isa.0, &mut ControlPlane::default()) {
+        Ok(code) => Ok(Listed { clif, native: code.code_buffer().to_vec() }),
+        Err(error) => Err(CompileError::Compiler(Box::new(ModuleError::Compilation(error.inner)))),
     }
 }
 

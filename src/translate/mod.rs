@@ -20,7 +20,7 @@ pub mod tensor_reduce;
 pub mod tensor_scalar;
 pub mod tensor_tensor;
 
-pub use compile::{Code, CodeMemory, CompileError, Context, Isa};
+pub use compile::{Code, CodeMemory, CompileError, Context, Isa, list};
 use elementwise::Elementwise;
 
 use std::fmt;
@@ -48,6 +48,8 @@ pub enum Refusal {
     Dimensions,
     /// A check failed: the interpreter raises the fault.
     Checks,
+    /// Another thread is compiling the shape.
+    Pending,
     /// The code cache is too small for the shape.
     CacheFull,
     /// Cranelift refused the shape, which is a defect.
@@ -65,6 +67,7 @@ impl fmt::Display for Refusal {
             Refusal::Datatype(dtype) => write!(f, "datatype {}", dtype.text()),
             Refusal::Dimensions => write!(f, "operands of different sizes"),
             Refusal::Checks => write!(f, "failed check"),
+            Refusal::Pending => write!(f, "being compiled"),
             Refusal::CacheFull => write!(f, "code cache too small"),
             Refusal::Compiler => write!(f, "compiler error"),
         }
@@ -132,6 +135,10 @@ pub struct Kernel {
 pub type Bound = Box<dyn Fn(&mut Exec<'_>) -> bool>;
 
 macro_rules! lowering_table {
+    (@name $table:ident $byte:literal $module:ident $function:ident) => {
+        $table[$byte] = concat!(stringify!($module), "::", stringify!($function));
+    };
+    (@name $table:ident $byte:literal) => {};
     (@entry $table:ident $byte:literal inline $module:ident $function:ident) => {
         $table[$byte] = Some(Lowering::Inline($module::$function()));
     };
@@ -148,6 +155,13 @@ macro_rules! lowering_table {
             $(lowering_table!(@entry table $byte $($lowering)? $($module $function)?);)*
             table
         };
+
+        /// The function that each opcode byte has under the same name in the interpreter and here.
+        static NAMES: [&str; 256] = {
+            let mut table = [""; 256];
+            $(lowering_table!(@name table $byte $($module $function)?);)*
+            table
+        };
     };
 }
 seqjit_runtime::for_each_opcode!(lowering_table);
@@ -161,6 +175,11 @@ pub fn lowering(x: &Exec<'_>, w: &Decoded) -> Result<Lowering, Refusal> {
         }
         Some(kernel) => Ok(kernel),
     }
+}
+
+/// The name in the opcode table of what runs an opcode; empty if nothing does.
+pub fn name(opcode: u8) -> &'static str {
+    NAMES[usize::from(opcode)]
 }
 
 /// Whether an operand of a word comes from a register, so that it may differ from one time to the next.

@@ -18,7 +18,7 @@ use std::sync::Mutex;
 use rand::{RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use seqjit::runtime::isa::{EngineId, Generation, op, opcode_info};
-use seqjit::{Engine, Refusal};
+use seqjit::{Engine, EngineOptions, Refusal};
 
 use pair::Pair;
 use words::Case;
@@ -188,7 +188,9 @@ fn equal_shapes_share_code() {
 /// A cache much too small for its words forgets code over and over, and results do not change.
 #[test]
 fn a_small_code_cache_changes_nothing() {
-    let engine = Engine::with_code_limit(64 << 10);
+    let mut options = EngineOptions::default();
+    options.code_limit = 64 << 10;
+    let engine = Engine::with_options(options).unwrap();
     let outcome = compare(&engine, Generation::Cayman, op::TENSOR_SCALAR_ARITH_OP, 2000);
     assert_eq!(outcome.failure, None);
     let counters = engine.cache_counters();

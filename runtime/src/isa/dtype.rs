@@ -1,10 +1,13 @@
 //! The datatype table (chapter 03 section 6.1). Conversions are in [`crate::num`].
 
 use super::Generation;
+use crate::save::saved;
 
 /// A datatype code: one numbering for compute, DMA and collectives.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, PartialOrd, Ord)]
 pub struct Dtype(pub u8);
+
+saved!(wrapper Dtype);
 
 /// What kind of number a datatype holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

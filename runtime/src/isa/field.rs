@@ -5,6 +5,7 @@
 //! for values that validation refuses.
 
 use super::{AluOp, Dtype};
+use crate::save::saved;
 
 /// A field of an operand struct: a fixed number of little-endian bytes.
 pub trait Field: Copy {
@@ -176,6 +177,8 @@ macro_rules! byte_enums {
         }
     )*};
 }
+
+saved!(wrapper WaitMode, DgeComputeOp);
 
 byte_enums! {
     /// Where a scalar comes from.

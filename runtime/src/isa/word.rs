@@ -3,6 +3,8 @@
 
 use std::fmt;
 
+use crate::save::saved;
+
 /// Bytes of one word, on every engine and generation (chapter 03 section 1).
 pub const WORD_BYTES: usize = 64;
 
@@ -239,6 +241,10 @@ impl EngineId {
             .or_else(|| text.eq_ignore_ascii_case("activation").then_some(EngineId::Act))
     }
 }
+
+saved!(enum EngineId { 0 Pe, 1 Act, 2 Pool, 3 Dve, 4 Sp });
+saved!(enum Generation { 2 Sunda, 3 Cayman, 4 Mariana, 5 Maverick });
+saved!(wrapper Word);
 
 impl fmt::Display for EngineId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

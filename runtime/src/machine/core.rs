@@ -14,6 +14,7 @@ use super::sync::SyncUnit;
 use crate::interp::Instruction;
 use crate::interp::pe::MAX_LANES;
 use crate::isa::{Dtype, EngineId, Generation, PARTITIONS, Space};
+use crate::save::{Damaged, Fresh, Reader, Saved, put_pieces, saved, take_pieces};
 use crate::sequencer::legal_opcodes;
 
 /// The words of one engine, decoded once.
@@ -256,5 +257,108 @@ impl Core {
             Space::Sbuf => &mut self.sbuf,
             Space::Psum => &mut self.psum,
         }
+    }
+
+    pub(crate) fn save(&self, fill: u8, out: &mut Vec<u8>) {
+        let Core {
+            spec: _,
+            generation: _,
+            strict: _,
+            sbuf,
+            psum,
+            sync,
+            engines,
+            queues,
+            pe,
+            act,
+            dve,
+            pool,
+            notifications,
+        } = self;
+        sbuf.save(fill, out);
+        psum.save(fill, out);
+        sync.put(out);
+        engines.iter().for_each(|engine| engine.save(out));
+        queues.len().put(out);
+        queues.iter().for_each(|queue| queue.save(out));
+        pe.save(out);
+        act.put(out);
+        dve.put(out);
+        pool.put(out);
+        notifications.put(out);
+    }
+
+    /// Brings a fresh core with the same spec to a stored state.
+    pub(crate) fn restore(&mut self, from: &mut Reader<'_>) -> Result<(), Damaged> {
+        let Core {
+            spec,
+            generation: _,
+            strict: _,
+            sbuf,
+            psum,
+            sync,
+            engines,
+            queues,
+            pe,
+            act,
+            dve,
+            pool,
+            notifications,
+        } = self;
+        sbuf.restore(from)?;
+        psum.restore(from)?;
+        *sync = Saved::load(from)?;
+        engines.iter_mut().try_for_each(|engine| engine.restore(from))?;
+        if usize::load(from)? != queues.len() {
+            return Err(Damaged("another number of queues"));
+        }
+        queues.iter_mut().try_for_each(|queue| queue.restore(from))?;
+        pe.restore(from)?;
+        *act = Saved::load(from)?;
+        if act.resident.is_some_and(|set| set >= spec.table_sets.len()) {
+            return Err(Damaged("there is no such activation table"));
+        }
+        *dve = Saved::load(from)?;
+        *pool = Saved::load(from)?;
+        if !pool.buffer.is_sound() {
+            return Err(Damaged("gather buffer"));
+        }
+        *notifications = Saved::load(from)?;
+        Ok(())
+    }
+}
+
+saved!(struct ActState { accumulator, resident, convert });
+saved!(struct DveState { accumulator, search, mask, random });
+
+impl PeState {
+    fn save(&self, out: &mut Vec<u8>) {
+        let PeState { weights, raw, tags, dtype, lanes, transpose } = self;
+        let fresh = Fresh { start: &[], fill: 0 };
+        let words =
+            |words: &mut dyn Iterator<Item = u32>| words.flat_map(u32::to_le_bytes).collect::<Vec<u8>>();
+        put_pieces(&words(&mut weights.iter().map(|weight| weight.to_bits())), fresh, out);
+        put_pieces(&words(&mut raw.iter().copied()), fresh, out);
+        put_pieces(tags, fresh, out);
+        dtype.put(out);
+        lanes.put(out);
+        transpose.put(out);
+    }
+
+    fn restore(&mut self, from: &mut Reader<'_>) -> Result<(), Damaged> {
+        let PeState { weights, raw, tags, dtype, lanes, transpose } = self;
+        let mut bytes = vec![0; 4 * weights.len()];
+        take_pieces(&mut bytes, from)?;
+        let values = bytes.as_chunks().0.iter().map(|bytes| f32::from_bits(u32::from_le_bytes(*bytes)));
+        weights.iter_mut().zip(values).for_each(|(weight, value)| *weight = value);
+        let mut bytes = vec![0; 4 * raw.len()];
+        take_pieces(&mut bytes, from)?;
+        let values = bytes.as_chunks().0.iter().map(|bytes| u32::from_le_bytes(*bytes));
+        raw.iter_mut().zip(values).for_each(|(raw, value)| *raw = value);
+        take_pieces(tags, from)?;
+        *dtype = Saved::load(from)?;
+        *lanes = Saved::load(from)?;
+        *transpose = Saved::load(from)?;
+        if (1..=MAX_LANES).contains(lanes) { Ok(()) } else { Err(Damaged("contraction lanes of the array")) }
     }
 }

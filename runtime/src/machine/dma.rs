@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::soc::Target;
 use crate::isa::{Dtype, EngineId};
+use crate::save::{Damaged, Reader, Saved, saved};
 
 /// Semaphore increments of one finished transfer: one from each of the queue's sixteen rings.
 pub const RINGS: u8 = 16;
@@ -114,4 +115,28 @@ pub struct Queue {
     pub completed: u64,
     /// Bytes read and written by transfers done.
     pub bytes: (u64, u64),
+}
+
+saved!(struct Pattern { start, dims, limit });
+saved!(enum MoveOp { 0 Copy, 1 Cast { from, to }, 2 Combine { op, from, to } });
+saved!(struct Move { source, destination, op });
+saved!(struct Transfer { moves, completion, issued_by });
+
+impl Queue {
+    pub(super) fn save(&self, out: &mut Vec<u8>) {
+        let Queue { spec: _, pending, next_in_ring, completed, bytes } = self;
+        pending.put(out);
+        next_in_ring.put(out);
+        completed.put(out);
+        bytes.put(out);
+    }
+
+    pub(super) fn restore(&mut self, from: &mut Reader<'_>) -> Result<(), Damaged> {
+        let Queue { spec: _, pending, next_in_ring, completed, bytes } = self;
+        *pending = Saved::load(from)?;
+        *next_in_ring = Saved::load(from)?;
+        *completed = Saved::load(from)?;
+        *bytes = Saved::load(from)?;
+        Ok(())
+    }
 }

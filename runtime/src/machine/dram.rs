@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::watch::Watches;
 use super::written::Written;
+use crate::save::{Damaged, Fresh, Reader, Saved, put_pieces, take_pieces};
 
 /// First address of the emulated HBM.
 pub const HBM_BASE: u64 = 0x10_0000_0000;
@@ -107,6 +108,35 @@ impl Buffer {
     }
 }
 
+impl Buffer {
+    fn save(&self, fill: u8, out: &mut Vec<u8>) {
+        let Buffer { spec, bytes, written, watches } = self;
+        put_pieces(bytes, spec.fresh(fill), out);
+        written.iter().for_each(|written| written.save(out));
+        watches.put(out);
+    }
+
+    fn restore(&mut self, from: &mut Reader<'_>) -> Result<(), Damaged> {
+        let Buffer { spec: _, bytes, written, watches } = self;
+        take_pieces(bytes, from)?;
+        if let Some(written) = written {
+            written.restore(from)?;
+        }
+        *watches = Saved::load(from)?;
+        Ok(())
+    }
+}
+
+impl BufferSpec {
+    /// What the buffer holds at creation: zeros behind a constant.
+    fn fresh(&self, fill: u8) -> Fresh<'_> {
+        match &self.initial {
+            Some(data) => Fresh { start: data, fill: 0 },
+            None => Fresh { start: &[], fill },
+        }
+    }
+}
+
 /// All buffers, ascending by address.
 #[derive(Clone, Debug)]
 pub struct Dram {
@@ -156,6 +186,20 @@ impl Dram {
                 }
             }
         }
+    }
+
+    /// Appends what differs from fresh memory.
+    pub(crate) fn save(&self, fill: u8, out: &mut Vec<u8>) {
+        self.buffers.len().put(out);
+        self.buffers.iter().for_each(|buffer| buffer.save(fill, out));
+    }
+
+    /// Overwrites fresh memory with the same buffers.
+    pub(crate) fn restore(&mut self, from: &mut Reader<'_>) -> Result<(), Damaged> {
+        if usize::load(from)? != self.buffers.len() {
+            return Err(Damaged("another number of buffers"));
+        }
+        self.buffers.iter_mut().try_for_each(|buffer| buffer.restore(from))
     }
 
     /// All buffers.

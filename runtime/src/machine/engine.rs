@@ -6,6 +6,7 @@ use super::core::Stream;
 use super::sync::Wait;
 use crate::interp::Instruction;
 use crate::isa::{EngineId, Generation};
+use crate::save::{Damaged, Reader, Saved};
 use crate::sequencer::csr::{Accessor, RELEASE_RUN_STALL};
 use crate::sequencer::{Phase, Sequencer};
 
@@ -111,5 +112,31 @@ impl Engine {
             _ => *self.registers.get_mut(usize::from(number))? = value,
         }
         Some(())
+    }
+
+    /// Appends everything but the words, which the machine stores.
+    pub(super) fn save(&self, out: &mut Vec<u8>) {
+        let Engine { id: _, registers, shapes, table_base, pc, seq, legal: _, code: _, retired, blocked_on } =
+            self;
+        registers.put(out);
+        shapes.put(out);
+        table_base.put(out);
+        pc.put(out);
+        seq.put(out);
+        retired.put(out);
+        blocked_on.put(out);
+    }
+
+    pub(super) fn restore(&mut self, from: &mut Reader<'_>) -> Result<(), Damaged> {
+        let Engine { id: _, registers, shapes, table_base, pc, seq, legal: _, code: _, retired, blocked_on } =
+            self;
+        *registers = Saved::load(from)?;
+        *shapes = Saved::load(from)?;
+        *table_base = Saved::load(from)?;
+        *pc = Saved::load(from)?;
+        *seq = Saved::load(from)?;
+        *retired = Saved::load(from)?;
+        *blocked_on = Saved::load(from)?;
+        Ok(())
     }
 }

@@ -3,6 +3,7 @@
 
 use super::random::{GENERATORS, LaneGenerators, Xorwow, seeded};
 use crate::isa::PARTITIONS;
+use crate::save::saved;
 
 /// Keys that a search compares with, per partition.
 pub const KEYS: usize = 8;
@@ -160,4 +161,19 @@ pub struct GatherBuffer {
     pub mask: u32,
     /// Loaded and not freed.
     pub valid: bool,
+}
+
+saved!(struct SearchState { keys, indices });
+saved!(struct DveRandom { lfsr, xorwow, convert });
+saved!(wrapper LaneMask);
+saved!(struct PoolState { random, buffer, arguments });
+saved!(struct PoolRandom { xorwow, convert });
+saved!(struct GatherBuffer { data, width, count, start_index, mask, valid });
+
+impl GatherBuffer {
+    /// Whether words can have left it like this.
+    pub(super) fn is_sound(&self) -> bool {
+        let whole = self.data.len() == BUFFER_ELEMENTS * PARTITIONS;
+        (whole || (self.data.is_empty() && !self.valid)) && self.count <= BUFFER_ELEMENTS
+    }
 }

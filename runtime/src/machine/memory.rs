@@ -3,6 +3,7 @@
 use super::watch::Watches;
 use super::written::Written;
 use crate::isa::{Generation, PARTITIONS, Space};
+use crate::save::{Damaged, Fresh, Reader, Saved, put_pieces, take_pieces};
 
 /// Bytes added to each row, so that one column of all partitions does not fall into one cache set.
 const ROW_PADDING: usize = 192;
@@ -106,5 +107,27 @@ impl Partitions {
     /// Writes that touched a watched run since [`Self::watch`]; `None` if it is not watched.
     pub fn writes(&self, partition: usize, offset: usize, len: usize) -> Option<u64> {
         self.watches.writes(partition * self.active + offset, len)
+    }
+
+    /// Appends what differs from memory that holds `fill` everywhere.
+    pub(super) fn save(&self, fill: u8, out: &mut Vec<u8>) {
+        let Partitions { space: _, bytes: _, active: _, row: _, written, watches } = self;
+        for partition in 0..PARTITIONS {
+            put_pieces(self.partition(partition), Fresh { start: &[], fill }, out);
+        }
+        written.iter().for_each(|written| written.save(out));
+        watches.put(out);
+    }
+
+    /// Overwrites fresh memory of the same size.
+    pub(super) fn restore(&mut self, from: &mut Reader<'_>) -> Result<(), Damaged> {
+        for partition in 0..PARTITIONS {
+            take_pieces(self.partition_mut(partition), from)?;
+        }
+        if let Some(written) = &mut self.written {
+            written.restore(from)?;
+        }
+        self.watches = Saved::load(from)?;
+        Ok(())
     }
 }

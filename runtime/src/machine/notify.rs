@@ -2,6 +2,7 @@
 
 use super::sync::SyncChange;
 use crate::isa::EngineId;
+use crate::save::saved;
 
 /// What a notification record reports.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -37,6 +38,9 @@ pub struct Notification {
     /// What happened.
     pub kind: NotificationKind,
 }
+
+saved!(enum NotificationKind { 0 Start, 1 End, 2 Explicit(hint), 3 Sync(change), 4 Error { record, fatal } });
+saved!(struct Notification { engine, pc, hint, time, kind });
 
 /// Record types of an engine: base, base + 1 and so on (chapter 02 section 10.1).
 const ENGINE_BASE: [u8; 5] = [0x04, 0x08, 0x0C, 0x10, 0x14];

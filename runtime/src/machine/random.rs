@@ -1,6 +1,7 @@
 //! Random number generators (chapter 06 section 8).
 
 use crate::isa::{EngineId, Generation, PARTITIONS};
+use crate::save::saved;
 
 /// Generators of a lane of the vector engine; element k of a word draws from generator k mod 4 (D06-23).
 pub const GENERATORS: usize = 4;
@@ -51,6 +52,8 @@ impl Lfsr {
         self.0
     }
 }
+
+saved!(wrapper Xorwow, Lfsr);
 
 /// The generators of a vector engine, per partition.
 pub type LaneGenerators = [[Lfsr; GENERATORS]; PARTITIONS];

@@ -3,6 +3,7 @@
 
 use super::dram::BufferId;
 use crate::isa::{EngineId, PARTITIONS, PSUM_PITCH};
+use crate::save::saved;
 
 /// State buffer of core 0.
 pub const SBUF_BASE: u64 = 0x20_0000_0000;
@@ -78,6 +79,16 @@ pub enum SyncWindow {
     /// Semaphore -= data.
     Decrement,
 }
+
+saved!(enum SyncWindow { 0 Event, 1 Read, 2 Set, 3 Increment, 4 Decrement });
+saved!(enum Target {
+    0 Dram { buffer, offset },
+    1 Sbuf { core, offset },
+    2 Psum { core, offset },
+    3 Sync { core, window, index },
+    4 SyncReserved,
+    5 Csr { core, engine, offset },
+});
 
 /// What is added to core 0's addresses for another core: two cores a die pair, four a device, then the
 /// second die (chapter 02 section 4; SBUF and CSR bases follow the semaphore units).

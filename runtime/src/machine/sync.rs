@@ -1,6 +1,7 @@
 //! Events and semaphores of a core (chapter 02 sections 3 and 4).
 
 use crate::isa::field::{UpdateMode, WaitMode};
+use crate::save::saved;
 
 /// 256 semaphores and 256 events: two index spaces.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -16,6 +17,10 @@ impl Default for SyncUnit {
         SyncUnit { semaphores: [0; 256], events: [false; 256] }
     }
 }
+
+saved!(struct SyncUnit { semaphores, events });
+saved!(struct Wait { mode, index, value });
+saved!(struct SyncChange { semaphore, index, before, after, record });
 
 /// A wait with its operand resolved: registers are sampled when the word issues (decision 02-3a).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,5 +1,7 @@
 //! Counting the writes to runs of bytes that a debugger watches.
 
+use crate::save::saved;
+
 /// A run of bytes and the writes to it.
 #[derive(Clone, Debug)]
 struct Watch {
@@ -49,6 +51,9 @@ impl Watches {
         self.0.iter().find(|w| (w.start, w.len) == (start, len))
     }
 }
+
+saved!(struct Watch { start, len, writes });
+saved!(wrapper Watches);
 
 #[cfg(test)]
 mod tests {

@@ -1,5 +1,7 @@
 //! Which bytes of a memory have been written: one bit a byte.
 
+use crate::save::{Damaged, Fresh, Reader, put_pieces, take_pieces};
+
 /// A set of byte positions.
 #[derive(Clone, Debug)]
 pub struct Written {
@@ -30,6 +32,24 @@ impl Written {
             let missing = mask & !self.words[word];
             (missing != 0).then(|| word * 64 + missing.trailing_zeros() as usize)
         })
+    }
+}
+
+impl Written {
+    /// Appends the set.
+    pub(super) fn save(&self, out: &mut Vec<u8>) {
+        let bytes: Vec<u8> = self.words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        put_pieces(&bytes, Fresh { start: &[], fill: 0 }, out);
+    }
+
+    /// Takes the place of a set of the same size.
+    pub(super) fn restore(&mut self, from: &mut Reader<'_>) -> Result<(), Damaged> {
+        let mut bytes = vec![0; 8 * self.words.len()];
+        take_pieces(&mut bytes, from)?;
+        for (word, bytes) in self.words.iter_mut().zip(bytes.as_chunks().0) {
+            *word = u64::from_le_bytes(*bytes);
+        }
+        Ok(())
     }
 }
 

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::isa::Generation;
+use crate::save::saved;
 
 /// Bytes of an engine's aperture.
 pub const APERTURE: u32 = 0x1_0000;
@@ -364,6 +365,10 @@ impl CsrFile {
         self.write(by, LR_PC_HI, (pc >> 32) as u32);
     }
 }
+
+saved!(enum Accessor { 0 Sequencer, 1 Word, 2 Host });
+saved!(struct Access { by, write, offset, value });
+saved!(struct CsrFile { generation, values, log });
 
 #[cfg(test)]
 mod tests {

@@ -5,6 +5,7 @@ use super::state::Sequencer;
 use crate::interp::FaultKind;
 use crate::isa::EngineId;
 use crate::machine::{Core, Notification, NotificationKind};
+use crate::save::{Damaged, Reader, Saved, saved};
 
 /// Class of an error (chapter 01 section 13.1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -52,6 +53,39 @@ const NO_BLOCK: ErrorClass =
 /// The assertion of an FP status that is not one flag (section 13.4).
 const NO_FLAG: ErrorClass =
     ErrorClass::Assertion { function: "fp_error", file: "error_handler.cpp", line: 40 };
+
+saved!(struct ErrorRecord { class, record });
+
+/// Assertions are not stored: a machine with one is not saved.
+impl Saved for ErrorClass {
+    fn put(&self, out: &mut Vec<u8>) {
+        let (number, value) = match *self {
+            ErrorClass::BadOpcode(opcode) => (0, opcode.into()),
+            ErrorClass::IllegalInstruction(opcode) => (1, opcode.into()),
+            ErrorClass::IntDivZero => (2, 0),
+            ErrorClass::FpError(code) => (3, code.into()),
+            ErrorClass::Trap(kind) => (4, kind),
+            ErrorClass::Signal(signal) => (5, signal.into()),
+            ErrorClass::Assertion { .. } => (6, 0),
+        };
+        out.push(number);
+        value.put(out);
+    }
+
+    fn load(from: &mut Reader<'_>) -> Result<Self, Damaged> {
+        let (number, value) = (u8::load(from)?, u16::load(from)?);
+        let byte = value as u8;
+        Ok(match number {
+            0 => ErrorClass::BadOpcode(byte),
+            1 => ErrorClass::IllegalInstruction(byte),
+            2 => ErrorClass::IntDivZero,
+            3 => ErrorClass::FpError(byte),
+            4 => ErrorClass::Trap(value),
+            5 => ErrorClass::Signal(byte),
+            _ => return Err(Damaged("unknown ErrorClass")),
+        })
+    }
+}
 
 impl ErrorClass {
     /// Fatal, else execution goes on.

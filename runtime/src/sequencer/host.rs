@@ -41,7 +41,13 @@ impl Machine {
     /// Reads an engine's words again from the memory that its stream was loaded from, as INSTRUCTION_FLUSH
     /// and the host after a write do (design section 3 rule 6). Streams of a container have no such memory.
     pub fn flush_instructions(&mut self, core: usize, engine: EngineId) {
-        let Some(words) = self.instruction_memory(core, engine) else { return };
+        if let Some(words) = self.instruction_memory(core, engine) {
+            self.decode_again(core, engine, &words);
+        }
+    }
+
+    /// Gives an engine the words of its stream, of which some may be new.
+    pub(crate) fn decode_again(&mut self, core: usize, engine: EngineId, words: &[Word]) {
         let old = self.cores[core].engines[engine.index()].code.clone();
         if words.iter().eq(old.iter().map(|i| &i.word)) {
             return;
@@ -59,7 +65,7 @@ impl Machine {
         let renew = |(old, word): (&Instruction, &Word)| {
             if old.word == *word { old.clone() } else { checked(*word, &cx) }
         };
-        self.cores[core].engines[engine.index()].code = old.iter().zip(&words).map(renew).collect();
+        self.cores[core].engines[engine.index()].code = old.iter().zip(words).map(renew).collect();
     }
 
     /// The words that memory holds where a device image's stream lies.

@@ -8,6 +8,7 @@ use super::error::ErrorRecord;
 use super::log::{LogLine, emit};
 use crate::interp::Fault;
 use crate::isa::{EngineId, Generation};
+use crate::save::saved;
 
 /// Interrupt-control words of the external register array (chapter 01 section 2.7).
 pub const EXTERNAL_WORDS: usize = 39;
@@ -137,6 +138,17 @@ pub struct Sequencer {
     /// Something may surprise: without it a word's check looks at nothing.
     pub(super) alert: bool,
 }
+
+saved!(enum Mode { 0 Sunda, 1 HwDecode });
+saved!(enum HaltReason { 0 Halt, 4 InsBreak, 8 ExtBreak, 16 Fatal, 64 Step });
+saved!(enum Phase { 0 Reset, 1 Waiting, 2 Running, 3 Paused, 4 Dead });
+saved!(struct Snapshot { ins_break, step, addresses, counters });
+// A machine with a fault is not saved.
+saved!(struct Sequencer {
+    phase, running, halt_reason, mode, step_count, strong_order, redirect, csr, external, snapshot, counters,
+    counter_fired, breakpoints, iteration, fetch_gate, bounds, dve_perf_word, engine_id, break_control, error_record,
+    last_error, report_inexact, first_wait_taken, suppressed_at, outer_pc, checked, stop_requested, alert,
+} new { fault });
 
 impl Sequencer {
     /// Held at reset, until somebody clears release_run_stall.

@@ -23,6 +23,8 @@ pub struct Turn {
     pub retired: u64,
     /// The caller's wish cut it short; it can go on as if it had not been.
     pub cut: Option<Cut>,
+    /// Its last word ends turns, even where the caller wanted no more words either.
+    pub ended: bool,
     /// The engine stopped in this turn: halted, paused, or at the end of its stream.
     pub halted: bool,
 }
@@ -82,7 +84,10 @@ pub fn engine_turn_within(
             let stretch = Stretch { core, engine, code: &code, room, stops, pause };
             let ran = translated.run(machine, &stretch);
             turn.progress += ran.progress;
-            turn.retired = machine.cores[core].engines[engine.index()].retired - first;
+            let state = &machine.cores[core].engines[engine.index()];
+            turn.retired = state.retired - first;
+            // A word that waits ends the turn too, but it has not run.
+            turn.ended = ran.ends_turn && state.blocked_on.is_none();
             if ran.ends_turn {
                 break;
             }
@@ -108,6 +113,7 @@ pub fn engine_turn_within(
         let state = &machine.cores[core].engines[engine.index()];
         turn.progress += 1;
         turn.retired = state.retired - first;
+        turn.ended = ends_turn;
         // INSTRUCTION_FLUSH gives the engine new code.
         if !Arc::ptr_eq(&code, &state.code) {
             code = state.code.clone();

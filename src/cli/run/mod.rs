@@ -2,18 +2,21 @@
 
 mod dump;
 mod expect;
+mod forward;
 mod progress;
 mod save;
 
 use std::io::Write;
 use std::path::PathBuf;
 
+use seqjit::runtime::isa::EngineId;
 use seqjit::runtime::num::Fp8;
-use seqjit::{Counters, Exit, Program, Session, Tensor, Tier, Translations};
+use seqjit::{Counters, Exit, Program, RunError, Session, Tensor, Tier, Translations, Until};
 use serde_json::{Map, Value as Json, json};
 
 use self::dump::Dump;
 use self::expect::{Comparison, Expectation};
+use self::forward::Point;
 use self::progress::Bar;
 use super::debug::explain::halt_reason;
 use super::errors;
@@ -35,6 +38,8 @@ Examples:
   seqjit run model.neff -i x=x.npy -i w=w.npy -o out
   seqjit run model.neff --seed 1 --check --schedule 42
   seqjit run model.neff -i x=x.npy --seed 1 --expect y=reference.npy --rtol 1e-5
+  seqjit run model.neff --seed 1 --until 0:PE:5000 --save half.save
+  seqjit run model.neff --resume half.save --tier interp -o out
   seqjit run model.neff --seed 1 --dump sbuf:0:0x4000:16:fp32@DVE:12 --dump dram:y:0:8:bfloat16@1.SP:3";
 
 /// Runs a program.
@@ -64,6 +69,17 @@ pub struct Args {
     /// from 0 as in `seqjit disasm`.
     #[arg(long, value_name = "WHAT@WHEN")]
     dump: Vec<Dump>,
+    /// Stop when an engine is about to run a word, or when so many words of all engines have retired, and write the
+    /// state of the run to the file of --save.
+    #[arg(long, value_name = "CORE:ENGINE:WORD|N", requires = "save")]
+    until: Option<Point>,
+    /// See --until.
+    #[arg(long, value_name = "FILE", requires = "until")]
+    save: Option<PathBuf>,
+    /// Go on with a run that --save has written, in any --tier and with any --cpu. Its inputs are in the file; --check,
+    /// --schedule and --lenient must be what they were.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["input", "seed"])]
+    resume: Option<PathBuf>,
     /// Show counters, and every warning.
     #[arg(short, long)]
     verbose: bool,
@@ -85,13 +101,22 @@ struct Report {
     /// Of a run that did not fail.
     counters: Option<Counters>,
     translations: Option<Translations>,
+    /// The file that the stopped run was saved to.
+    saved: Option<PathBuf>,
     warnings: Vec<String>,
 }
 
 impl Report {
+    fn exit(&self) -> &'static str {
+        if self.saved.is_some() { "saved" } else { "finished" }
+    }
+
     fn into_json(self, file: &std::path::Path) -> Map<String, Json> {
         let mut map = Map::new();
         map.insert("file".into(), file.display().to_string().into());
+        if let Some(saved) = self.saved {
+            map.insert("saved".into(), saved.display().to_string().into());
+        }
         map.insert("outputs".into(), self.outputs.into());
         map.insert("dumps".into(), self.dumps.into());
         if let Some(c) = self.counters {
@@ -116,10 +141,11 @@ pub fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     if !out.json {
         return result;
     }
+    let exit = report.exit();
     let known = report.into_json(&args.setup.source.file);
     match result {
         Ok(()) => {
-            let mut document = Map::from_iter([("exit".to_owned(), json!("finished"))]);
+            let mut document = Map::from_iter([("exit".to_owned(), json!(exit))]);
             document.extend(known);
             out.document(&document.into())
         }
@@ -141,43 +167,50 @@ impl Task<'_> {
         self.report.warnings = program.warnings().to_vec();
         let expectations = args.expect.iter().map(|given| Expectation::read(given, &program));
         let expectations = expectations.collect::<Result<Vec<_>, _>>()?;
-        let mut session = args.setup.session(&program)?;
+        let mut session = match &args.resume {
+            Some(file) => forward::resume(file, &args.setup, &program)?,
+            None => args.setup.session(&program)?,
+        };
         args.dump.iter().try_for_each(|dump| dump.arm(&mut session))?;
         if let Some(directory) = &args.output {
             save::prepare(directory)?;
         }
         let taken = self.execute(&program, &mut session)?;
+        if self.report.saved.is_some() {
+            return Ok(());
+        }
         let failures = self.outputs(&program, &session, &expectations)?;
         let missed = args.dump.iter().zip(&taken).filter(|(_, taken)| !**taken).map(|(dump, _)| dump);
         match failures.into_iter().next() {
             Some(mismatch) => Err(mismatch),
-            None => missed.map(not_reached).next().map_or(Ok(()), Err),
+            None => {
+                let point = args.until.map(Point::not_reached);
+                missed.map(not_reached).chain(point).next().map_or(Ok(()), Err)
+            }
         }
     }
 
     /// Runs the program; tells of each dump whether it was taken.
     fn execute(&mut self, program: &Program, session: &mut Session) -> Result<Vec<bool>, Failure> {
-        let dumps = &self.args.dump;
-        let mut taken = vec![false; dumps.len()];
+        let mut taken = vec![false; self.args.dump.len()];
         let mut bar = Bar::new(program);
-        let mut result = session.run_with(&mut |progress| bar.show(progress));
+        let until = self.args.until.map_or(Until::End, Point::until);
+        let mut result = session.run_until_with(until, &mut |progress| bar.show(progress));
         while let Ok(seqjit::Report { exit: Exit::Stopped { core, engine, slot }, .. }) = result {
-            for (dump, taken) in dumps.iter().zip(&mut taken).filter(|(d, _)| d.is_at(core, engine, slot)) {
-                let shown = dump.take(session).map_err(|error| Failure::new(Code::Internal, error))?;
-                *taken = true;
-                if self.out.json {
-                    self.report.dumps.push(shown.to_json());
-                } else {
-                    bar.pause();
-                    writeln!(self.out, "{}", shown.to_text())?;
-                    self.out.flush()?;
-                }
-            }
-            result = session.resume_with(&mut |progress| bar.show(progress));
+            self.take_dumps(session, (core, engine, slot), &mut taken, &bar)?;
+            result = session.run_until_with(until, &mut |progress| bar.show(progress));
+        }
+        if let (Ok(seqjit::Report { exit: Exit::Reached, .. }), Some(Point::Word(core, engine, slot))) =
+            (&result, self.args.until)
+        {
+            self.take_dumps(session, (core, engine, slot), &mut taken, &bar)?;
         }
         drop(bar);
         self.report.warnings.extend(session.machine().warnings.iter().cloned());
-        let ended = result.map_err(|error| errors::run(error, program, &self.args.setup.source));
+        let ended = result.map_err(|error| match error {
+            RunError::NoSuchWord(error) => Point::refused(error),
+            other => errors::run(other, program, &self.args.setup.source),
+        });
         self.report.counters = ended.as_ref().ok().map(|ended| ended.counters);
         let native = self.args.setup.tier != Tier::Interp;
         self.report.translations = ended.as_ref().ok().map(|e| e.translations.clone()).filter(|_| native);
@@ -185,6 +218,7 @@ impl Task<'_> {
         let ended = ended?;
         match ended.exit {
             Exit::Finished => Ok(taken),
+            Exit::Reached => self.save(session).map(|()| taken),
             Exit::Budget => {
                 let words = ended.counters.retired;
                 let message = format!("stopped after {words} words (--max-words); the program has not ended");
@@ -197,6 +231,42 @@ impl Task<'_> {
             }
             other => Err(Failure::new(Code::Internal, format!("unexpected end of a run: {other:?}"))),
         }
+    }
+
+    /// Shows the memory that is to be shown before a word.
+    fn take_dumps(
+        &mut self,
+        session: &Session,
+        (core, engine, slot): (usize, EngineId, u64),
+        taken: &mut [bool],
+        bar: &Bar,
+    ) -> Result<(), Failure> {
+        let dumps = self.args.dump.iter().zip(taken);
+        for (dump, taken) in dumps.filter(|(dump, taken)| dump.is_at(core, engine, slot) && !**taken) {
+            let shown = dump.take(session).map_err(|error| Failure::new(Code::Internal, error))?;
+            *taken = true;
+            if self.out.json {
+                self.report.dumps.push(shown.to_json());
+            } else {
+                bar.pause();
+                writeln!(self.out, "{}", shown.to_text())?;
+                self.out.flush()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Saves the run that has come to the point of `--until`.
+    fn save(&mut self, session: &Session) -> Result<(), Failure> {
+        let (Some(file), Some(point)) = (&self.args.save, self.args.until) else {
+            return Err(Failure::new(Code::Internal, "a run stopped that was not to stop"));
+        };
+        forward::save(session, file)?;
+        self.report.saved = Some(file.clone());
+        if !self.out.json {
+            writeln!(self.out, "stopped {} and saved to {}", point.text(), file.display())?;
+        }
+        Ok(())
     }
 
     /// Counters and warnings of the text form.

@@ -1,0 +1,113 @@
+//! Native code to be looked at: what a word becomes, before and behind Cranelift.
+
+use iced_x86::{Decoder, DecoderOptions, FlowControl, Formatter, IntelFormatter};
+use seqjit_runtime::interp::Exec;
+use seqjit_runtime::isa::{EngineId, WORD_BYTES};
+
+use super::Engine;
+use super::session::Session;
+use super::shapes::key_of;
+use super::stops::StopError;
+use crate::block::ShapeKey;
+use crate::translate::{self, CompileError, Isa, Lowering, Refusal};
+
+/// How a word runs in the tier `jit`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Lowered {
+    /// In the code of a shape; see [`Engine::listing`].
+    Inline(Box<ShapeKey>),
+    /// In a kernel of the runtime, of this name.
+    Kernel(&'static str),
+    /// In the code of a shape that only shows when it runs: operands come from registers.
+    Registers,
+    /// In the interpreter.
+    Interpreted(Refusal),
+}
+
+/// The code of a shape.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Listing {
+    /// Cranelift's intermediate form, as the lowering made it.
+    pub clif: String,
+    /// Instructions, then constants; addresses outside are not filled in.
+    pub native: Vec<u8>,
+}
+
+/// An instruction.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct NativeLine {
+    /// Bytes from the start of the code.
+    pub offset: usize,
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+    /// In Intel's form; targets of branches are offsets.
+    pub text: String,
+}
+
+impl Listing {
+    /// The instructions up to the one that returns; what follows is constants. Empty where native code is not that of x86-64.
+    pub fn instructions(&self) -> Vec<NativeLine> {
+        if cfg!(not(target_arch = "x86_64")) {
+            return Vec::new();
+        }
+        let mut formatter = IntelFormatter::new();
+        let mut decoder = Decoder::new(64, &self.native, DecoderOptions::NONE);
+        let mut lines = Vec::new();
+        while decoder.can_decode() {
+            let offset = decoder.position();
+            let instruction = decoder.decode();
+            let mut text = String::new();
+            formatter.format(&instruction, &mut text);
+            lines.push(NativeLine { offset, bytes: self.native[offset..decoder.position()].to_vec(), text });
+            if instruction.flow_control() == FlowControl::Return {
+                break;
+            }
+        }
+        lines
+    }
+}
+
+impl Engine {
+    /// The code of a shape for this engine's CPU level, made anew. Nothing is added to the code cache.
+    pub fn listing(&self, shape: &ShapeKey) -> Result<Listing, Refusal> {
+        let refused = |error| match error {
+            CompileError::Refused(why) => why,
+            _ => Refusal::Compiler,
+        };
+        let isa = Isa::host(self.options().cpu).map_err(refused)?;
+        let listed = translate::list(&isa, shape).map_err(refused)?;
+        Ok(Listing { clif: listed.clif, native: listed.native })
+    }
+}
+
+impl Session {
+    /// How a word of the program runs in the tier `jit`, found out without running it.
+    ///
+    /// # Errors
+    /// There is no such word.
+    pub fn lowered(&mut self, core: usize, engine: EngineId, slot: u64) -> Result<Lowered, StopError> {
+        let pc = self.stops.address(&self.machine, core, engine, slot)?;
+        let state = &self.machine.cores[core];
+        let stream = &state.spec.streams[engine.index()];
+        let code = stream.words.clone();
+        let instruction = &code[((pc - stream.base) / WORD_BYTES as u64) as usize];
+        let opcode = instruction.word.opcode();
+        let Ok(word) = &instruction.body else { return Ok(Lowered::Interpreted(Refusal::Opcode(opcode))) };
+        let x = Exec { machine: &mut self.machine, core, engine, pc, ends_turn: false };
+        if instruction.refused.is_some() {
+            return Ok(Lowered::Interpreted(Refusal::Checks));
+        }
+        Ok(match translate::lowering(&x, word) {
+            Err(why) => Lowered::Interpreted(why),
+            Ok(Lowering::Kernel(_)) => Lowered::Kernel(translate::name(opcode)),
+            Ok(Lowering::Inline(_)) if translate::reads_registers(word) => Lowered::Registers,
+            Ok(Lowering::Inline(lowering)) => match (lowering.bind)(&x, word) {
+                Ok(binding) => Lowered::Inline(Box::new(key_of(&x, word, &binding))),
+                Err(_) => Lowered::Interpreted(Refusal::Checks),
+            },
+        })
+    }
+}
