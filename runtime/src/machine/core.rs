@@ -329,7 +329,7 @@ impl Core {
 }
 
 saved!(struct ActState { accumulator, resident, convert });
-saved!(struct DveState { accumulator, search, mask, random });
+saved!(struct DveState { accumulator, search, mask, random, scalars, batch_norm });
 
 impl PeState {
     fn save(&self, out: &mut Vec<u8>) {

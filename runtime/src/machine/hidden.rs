@@ -165,7 +165,9 @@ pub struct GatherBuffer {
 
 saved!(struct SearchState { keys, indices });
 saved!(struct DveRandom { lfsr, xorwow, convert });
-saved!(wrapper LaneMask);
+saved!(wrapper LaneMask, PreloadedScalars);
+saved!(struct BatchNormParams { n, mean, a, b, c });
+saved!(struct BatchNormState { params, ram });
 saved!(struct PoolState { random, buffer, arguments });
 saved!(struct PoolRandom { xorwow, convert });
 saved!(struct GatherBuffer { data, width, count, start_index, mask, valid });
