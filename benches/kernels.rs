@@ -138,14 +138,15 @@ mod peak {
     #[cfg(target_arch = "x86_64")]
     pub fn measure(group: &mut BenchmarkGroup<'_, WallTime>, level: Level) {
         let flops: usize = 2 * 128 * 128 * 512;
+        let rounds = |lanes: usize, chains: usize| flops / (2 * lanes * chains);
         match level {
-            // SAFETY: the bench runs levels of this host only.
             Level::Avx512 => {
-                group.bench_function("peak", |b| b.iter(|| unsafe { avx512(flops / (2 * 16 * 16)) }));
+                // SAFETY: the bench runs levels of this host only.
+                group.bench_function("peak", |b| b.iter(|| unsafe { avx512(rounds(16, 16)) }));
             }
-            // SAFETY: as above.
             Level::Avx2 => {
-                group.bench_function("peak", |b| b.iter(|| unsafe { avx2(flops / (2 * 8 * 8)) }));
+                // SAFETY: as above.
+                group.bench_function("peak", |b| b.iter(|| unsafe { avx2(rounds(8, 8)) }));
             }
             _ => {}
         }
