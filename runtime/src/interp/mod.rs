@@ -6,6 +6,8 @@ pub mod activate2;
 pub mod activation;
 pub mod batch_norm;
 pub mod batch_norm_grad;
+pub mod collective;
+pub mod compress;
 pub mod control;
 pub mod copy;
 pub mod cross_lane;
@@ -17,13 +19,16 @@ pub mod extended;
 mod fault;
 pub mod fill;
 pub mod gather;
+pub mod generated;
 pub mod generator;
 pub mod lanes;
 pub mod pe;
 pub mod pool;
 pub mod predicated;
+pub mod pseudo;
 pub mod random;
 pub mod register_alu;
+pub mod remote;
 pub mod scalar_tensor_tensor;
 pub mod scan;
 pub mod search;
@@ -36,6 +41,7 @@ pub mod tensor_scalar_addr;
 pub mod tensor_scalar_cache;
 pub mod tensor_scalar_multi;
 pub mod tensor_tensor;
+pub mod test_event;
 pub mod transfer;
 mod translated;
 mod walk;
@@ -62,6 +68,11 @@ pub enum Flow {
     Jump(u64),
     /// Stop the engine.
     Halt,
+    /// Stay: the word waits for another engine or core and is tried again. What it has done so far must not
+    /// happen twice; [`Engine::ticket`](crate::machine::Engine::ticket) tells.
+    Block,
+    /// Go on behind it; whoever finishes what it began publishes its updates.
+    Deferred,
 }
 
 /// An interpreter function: executes the body of a word whose waits are satisfied. It checks everything

@@ -8,6 +8,7 @@ use super::engine::Engine;
 use super::hidden::{
     BatchNormState, CONVERTER_SEED, DveRandom, LaneMask, PoolState, PreloadedScalars, SearchState,
 };
+use super::meeting::Meetings;
 use super::memory::Partitions;
 use super::notify::Notification;
 use super::sync::SyncUnit;
@@ -50,6 +51,8 @@ pub struct CoreSpec {
     pub dve_programs: Option<[bool; 256]>,
     /// FP8_EXP4 flavour (decision 03-E10).
     pub fp8: crate::num::Fp8,
+    /// Groups of ranks, which are core numbers, that collectives name (chapter 07 section 9.2).
+    pub replica_groups: Vec<Vec<u32>>,
     /// Activation table sets, in the order that ACTIVATION_TABLE_LOAD counts.
     pub table_sets: Vec<Arc<crate::act::TableSet>>,
 }
@@ -195,6 +198,8 @@ pub struct Core {
     pub dve: DveState,
     /// POOL.
     pub pool: PoolState,
+    /// Where engines and cores wait for each other.
+    pub meetings: Meetings,
     /// Ordered log of notification records.
     pub notifications: Vec<Notification>,
     generation: Generation,
@@ -216,6 +221,7 @@ impl Core {
             act: ActState::default(),
             dve: DveState::default(),
             pool: PoolState::default(),
+            meetings: Meetings::default(),
             notifications: Vec::new(),
             spec,
         }
@@ -232,6 +238,7 @@ impl Core {
         self.act = ActState::default();
         self.dve = DveState::default();
         self.pool = PoolState::default();
+        self.meetings = Meetings::default();
         self.notifications.clear();
     }
 
@@ -273,6 +280,7 @@ impl Core {
             act,
             dve,
             pool,
+            meetings,
             notifications,
         } = self;
         sbuf.save(fill, out);
@@ -285,6 +293,7 @@ impl Core {
         act.put(out);
         dve.put(out);
         pool.put(out);
+        meetings.put(out);
         notifications.put(out);
     }
 
@@ -303,6 +312,7 @@ impl Core {
             act,
             dve,
             pool,
+            meetings,
             notifications,
         } = self;
         sbuf.restore(from)?;
@@ -323,6 +333,7 @@ impl Core {
         if !pool.buffer.is_sound() {
             return Err(Damaged("gather buffer"));
         }
+        *meetings = Saved::load(from)?;
         *notifications = Saved::load(from)?;
         Ok(())
     }

@@ -60,6 +60,7 @@ fn every_tensor_operand_obeys_the_address_rules() {
 fn has_free_count(name: &str, info: &OpcodeInfo, field: &str) -> bool {
     match (info.byte, field) {
         (op::MAX8 | op::FIND_INDEX8, "src") | (op::RNG | op::RAND2, "dst") => true,
+        (op::SPARSITY_COMPRESS_TAG, "src") => true,
         (op::STREAM_TRANSPOSE, "dst") => name == "6B short",
         (op::CROSS_LANE_REDUCE_ARITH | op::CROSS_LANE_REDUCE_BITVEC, _) => false,
         _ => matches!(info.family, Family::TensorReduce | Family::Pool) && field == "src",
@@ -101,6 +102,7 @@ fn every_dtype_passes_a_gate() {
             (op::DMAMEMCPY, _) => return,        // equal dtypes are not looked at
             (op::BATCH_NORM_GRAD_ACCUMULATE, "immediate_dtype") => return, // 0 stands for FP32
             (op::DROPOUT, _) => return,          // 0 stands for FP32
+            (op::DMA_INDIRECT, _) => return,
             (op::COMPARE_BRANCH, _) if name == "A9 ALWAYS" => return,
             (op::COMPARE_BRANCH, _) => "branch-dtype",
             _ => "dtype",
