@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::dma::{Queue, QueueSpec};
 use super::engine::Engine;
-use super::hidden::{CONVERTER_SEED, DveRandom, LaneMask, PoolState, SearchState};
+use super::hidden::{CONVERTER_SEED, DveRandom, LaneMask, PeHidden, PoolState, SearchState};
 use super::meeting::Meetings;
 use super::memory::Partitions;
 use super::notify::Notification;
@@ -77,6 +77,8 @@ pub struct PeState {
     pub lanes: usize,
     /// The last LDWEIGHTS carried the transpose flag.
     pub transpose: bool,
+    /// Seeds and tables.
+    pub hidden: PeHidden,
 }
 
 impl Default for PeState {
@@ -89,6 +91,7 @@ impl Default for PeState {
             dtype: Dtype::INVALID,
             lanes: 1,
             transpose: false,
+            hidden: PeHidden::default(),
         }
     }
 }
@@ -328,7 +331,7 @@ saved!(struct DveState { accumulator, search, mask, random });
 
 impl PeState {
     fn save(&self, out: &mut Vec<u8>) {
-        let PeState { weights, raw, tags, dtype, lanes, transpose } = self;
+        let PeState { weights, raw, tags, dtype, lanes, transpose, hidden } = self;
         let fresh = Fresh { start: &[], fill: 0 };
         let words =
             |words: &mut dyn Iterator<Item = u32>| words.flat_map(u32::to_le_bytes).collect::<Vec<u8>>();
@@ -338,10 +341,11 @@ impl PeState {
         dtype.put(out);
         lanes.put(out);
         transpose.put(out);
+        hidden.put(out);
     }
 
     fn restore(&mut self, from: &mut Reader<'_>) -> Result<(), Damaged> {
-        let PeState { weights, raw, tags, dtype, lanes, transpose } = self;
+        let PeState { weights, raw, tags, dtype, lanes, transpose, hidden } = self;
         let mut bytes = vec![0; 4 * weights.len()];
         take_pieces(&mut bytes, from)?;
         let values = bytes.as_chunks().0.iter().map(|bytes| f32::from_bits(u32::from_le_bytes(*bytes)));
@@ -354,6 +358,7 @@ impl PeState {
         *dtype = Saved::load(from)?;
         *lanes = Saved::load(from)?;
         *transpose = Saved::load(from)?;
+        *hidden = Saved::load(from)?;
         if (1..=MAX_LANES).contains(lanes) { Ok(()) } else { Err(Damaged("contraction lanes of the array")) }
     }
 }

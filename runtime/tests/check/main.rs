@@ -1,5 +1,6 @@
 //! Every validity rule has words that break it, and the checks report exactly that.
 
+mod array;
 mod compute;
 mod generic;
 mod legal;
@@ -135,6 +136,7 @@ fn cases() -> Vec<Case> {
         vector::cases,
         pool::cases,
         transfers::cases,
+        array::cases,
     ];
     families.into_iter().flat_map(|cases| cases()).collect()
 }

@@ -1,5 +1,7 @@
 //! The PE: LDWEIGHTS and MATMUL (chapter 05 section 2).
 
+mod seed;
+mod sparse;
 mod sum;
 
 use super::{Access, Exec, FaultKind, Flow, Walk};
@@ -7,6 +9,9 @@ use crate::isa::field::Fp32Mode;
 use crate::isa::{Decoded, Dtype, Generation, Operands, Tensor};
 use crate::machine::PeState;
 use crate::num::{self, Fp8, canonical};
+
+pub use seed::{load_lut, manage_seed};
+pub use sparse::{ldtags, matmul_sparse};
 
 /// Low mantissa bits that the HIGH part of an fp32 operand lacks (decision 05-12).
 pub const FP32_LO_BITS: u32 = 12;
