@@ -1,5 +1,6 @@
 //! The common shape of lane-local words: per lane, read elements, compute, write (chapter 04 section 2.8).
 
+use super::fault::FaultKind;
 use super::walk::Walk;
 use crate::machine::Core;
 
@@ -41,6 +42,20 @@ pub fn for_each_stretch(
             bytes.resize(chunk * walk.size, 0);
         }
     }
+}
+
+/// Elements of a lane that a word keeps at once. No memory holds as many; only broadcast steps count further.
+pub const MAX_ROW: usize = 1 << 18;
+
+/// A walk of which a word keeps whole lanes.
+///
+/// # Errors
+/// It has more than [`MAX_ROW`] elements.
+pub fn expect_row(field: &'static str, walk: &Walk) -> Result<(), FaultKind> {
+    if walk.count <= MAX_ROW {
+        return Ok(());
+    }
+    Err(FaultKind::illegal(field, format!("{} elements", walk.count), format!("at most {MAX_ROW}")))
 }
 
 /// All elements of one lane, packed.

@@ -4,6 +4,7 @@ mod array;
 mod compute;
 mod generic;
 mod legal;
+mod mutated;
 mod operands;
 mod pe;
 mod pool;

@@ -1,6 +1,7 @@
 //! Structured sparsity: LDTAGS and MATMUL_SPARSE (chapter 05 section 2.6).
 
 use super::{flushes, for_each_cell, fp32_part, group, sum};
+use crate::interp::lanes::expect_row;
 use crate::interp::{Access, Exec, FaultKind, Flow, Walk};
 use crate::isa::field::Fp32Mode;
 use crate::isa::layouts::{S3_LT, S4D3_MM};
@@ -63,6 +64,7 @@ pub fn matmul_sparse(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
     let cells = x.tensor("dst", &o.dst, cell, o.num_active_cols, Access::Write)?;
     at_group("dst", &cells, 0)?;
     check_cells(x, &cells)?;
+    expect_row("src", &moving)?;
     let maps = usize::from(o.src.num[3]);
     if moving.count != maps * cells.count {
         let expected = (maps * cells.count).to_string();
@@ -132,7 +134,8 @@ fn check(x: &Exec<'_>, o: &S4D3_MM) -> Result<(), FaultKind> {
             "which seed rounds a BF16 cell after PE_MANAGE_SEED",
         ));
     }
-    if !matches!(o.out_dtype, Dtype::INVALID | Dtype::FP32) && !(later && o.out_dtype == Dtype::BFLOAT16) {
+    let bf16 = later && o.out_dtype == Dtype::BFLOAT16;
+    if !bf16 && !matches!(o.out_dtype, Dtype::INVALID | Dtype::FP32) {
         return Err(FaultKind::illegal(
             "out_dtype",
             o.out_dtype.text(),
