@@ -1,10 +1,12 @@
 //! Every validity rule has words that break it, and the checks report exactly that.
 
+mod array;
 mod compute;
 mod elementwise;
 mod generic;
 mod legal;
 mod legal_elementwise;
+mod mutated;
 mod operands;
 mod pe;
 mod pool;
@@ -146,6 +148,7 @@ fn cases() -> Vec<Case> {
         vector::cases,
         pool::cases,
         transfers::cases,
+        array::cases,
     ];
     families.into_iter().flat_map(|cases| cases()).collect()
 }
