@@ -41,6 +41,7 @@ fn machine(words: [&[Instruction]; 2], strict: bool) -> Machine {
         physical: 0,
         dve_programs: None,
         fp8: Fp8::default(),
+        replica_groups: Vec::new(),
         table_sets: Vec::new(),
     };
     let buffer = BufferSpec {

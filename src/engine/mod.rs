@@ -27,7 +27,7 @@ use std::sync::Arc;
 
 pub use cache::CacheCounters;
 pub use counters::{ExitReason, Translations};
-pub use deadlock::{Changer, Deadlock, Waiting};
+pub use deadlock::{Changer, Deadlock, Meeting, Waiting};
 pub use debug::Stepped;
 pub use listing::{Listing, Lowered, NativeLine};
 pub use options::{EngineError, EngineOptions};

@@ -6,12 +6,14 @@ use std::sync::Arc;
 use super::dma::{Queue, QueueSpec};
 use super::engine::Engine;
 use super::hidden::{CONVERTER_SEED, DveRandom, LaneMask, PoolState, SearchState};
+use super::meeting::Meetings;
 use super::memory::Partitions;
 use super::notify::Notification;
 use super::sync::SyncUnit;
 use crate::interp::Instruction;
 use crate::interp::pe::MAX_LANES;
 use crate::isa::{Dtype, EngineId, Generation, PARTITIONS, Space};
+use crate::kernels::pe::PackedTile;
 use crate::save::{Damaged, Fresh, Reader, Saved, put_pieces, saved, take_pieces};
 use crate::sequencer::legal_opcodes;
 
@@ -48,6 +50,8 @@ pub struct CoreSpec {
     pub dve_programs: Option<[bool; 256]>,
     /// FP8_EXP4 flavour (decision 03-E10).
     pub fp8: crate::num::Fp8,
+    /// Groups of ranks, which are core numbers, that collectives name (chapter 07 section 9.2).
+    pub replica_groups: Vec<Vec<u32>>,
     /// Activation table sets, in the order that ACTIVATION_TABLE_LOAD counts.
     pub table_sets: Vec<Arc<crate::act::TableSet>>,
 }
@@ -74,11 +78,17 @@ pub struct PeState {
     pub lanes: usize,
     /// The last LDWEIGHTS carried the transpose flag.
     pub transpose: bool,
+    /// The weights as a kernel wants them; forgotten at every LDWEIGHTS.
+    pub(crate) packed: Option<PackedTile>,
 }
+
+/// Cells from a row of the array to the next one: more than there are columns, so that one column of all rows does
+/// not fall into a few cache sets, and vectors of a kernel may reach beyond the last column.
+const PE_PITCH: usize = PARTITIONS + 16;
 
 impl Default for PeState {
     fn default() -> Self {
-        let cells = MAX_LANES * PARTITIONS * PARTITIONS;
+        let cells = MAX_LANES * PARTITIONS * PE_PITCH;
         PeState {
             weights: vec![0.0; cells],
             raw: vec![0; cells],
@@ -86,6 +96,7 @@ impl Default for PeState {
             dtype: Dtype::INVALID,
             lanes: 1,
             transpose: false,
+            packed: None,
         }
     }
 }
@@ -93,7 +104,7 @@ impl Default for PeState {
 impl PeState {
     /// Index of contraction lane `j` of a row and a column.
     pub fn cell(j: usize, row: usize, column: usize) -> usize {
-        (j * PARTITIONS + row) * PARTITIONS + column
+        (j * PARTITIONS + row) * PE_PITCH + column
     }
 }
 
@@ -187,6 +198,8 @@ pub struct Core {
     pub dve: DveState,
     /// POOL.
     pub pool: PoolState,
+    /// Where engines and cores wait for each other.
+    pub meetings: Meetings,
     /// Ordered log of notification records.
     pub notifications: Vec<Notification>,
     generation: Generation,
@@ -208,6 +221,7 @@ impl Core {
             act: ActState::default(),
             dve: DveState::default(),
             pool: PoolState::default(),
+            meetings: Meetings::default(),
             notifications: Vec::new(),
             spec,
         }
@@ -224,6 +238,7 @@ impl Core {
         self.act = ActState::default();
         self.dve = DveState::default();
         self.pool = PoolState::default();
+        self.meetings = Meetings::default();
         self.notifications.clear();
     }
 
@@ -257,6 +272,7 @@ impl Core {
             act,
             dve,
             pool,
+            meetings,
             notifications,
         } = self;
         sbuf.save(fill, out);
@@ -269,6 +285,7 @@ impl Core {
         act.put(out);
         dve.put(out);
         pool.put(out);
+        meetings.put(out);
         notifications.put(out);
     }
 
@@ -287,6 +304,7 @@ impl Core {
             act,
             dve,
             pool,
+            meetings,
             notifications,
         } = self;
         sbuf.restore(from)?;
@@ -307,6 +325,7 @@ impl Core {
         if !pool.buffer.is_sound() {
             return Err(Damaged("gather buffer"));
         }
+        *meetings = Saved::load(from)?;
         *notifications = Saved::load(from)?;
         Ok(())
     }
@@ -317,7 +336,8 @@ saved!(struct DveState { accumulator, search, mask, random });
 
 impl PeState {
     fn save(&self, out: &mut Vec<u8>) {
-        let PeState { weights, raw, tags, dtype, lanes, transpose } = self;
+        // What is packed can be made again.
+        let PeState { weights, raw, tags, dtype, lanes, transpose, packed: _ } = self;
         let fresh = Fresh { start: &[], fill: 0 };
         let words =
             |words: &mut dyn Iterator<Item = u32>| words.flat_map(u32::to_le_bytes).collect::<Vec<u8>>();
@@ -330,7 +350,8 @@ impl PeState {
     }
 
     fn restore(&mut self, from: &mut Reader<'_>) -> Result<(), Damaged> {
-        let PeState { weights, raw, tags, dtype, lanes, transpose } = self;
+        let PeState { weights, raw, tags, dtype, lanes, transpose, packed } = self;
+        *packed = None;
         let mut bytes = vec![0; 4 * weights.len()];
         take_pieces(&mut bytes, from)?;
         let values = bytes.as_chunks().0.iter().map(|bytes| f32::from_bits(u32::from_le_bytes(*bytes)));
