@@ -71,7 +71,7 @@ fn every_tier_gives_the_same_output() {
     let number = |of: &serde_json::Value| of.as_u64().unwrap();
     assert_eq!((number(&translations["shapes"]), number(&translations["calls"])), (1, 2));
     let done = number(&translations["words"]) + number(&translations["calls"]);
-    assert_eq!(done, number(&document["retired"]), "{document}");
+    assert_eq!(done, number(&document["counters"]["retired"]), "{document}");
     assert_eq!(translations["fallbacks"], serde_json::json!({}));
     let text = example.run(&["--tier", "jit", "-v"]).expect(0).stdout;
     assert!(text.contains("words in native code"), "{text}");
