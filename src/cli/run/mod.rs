@@ -358,9 +358,11 @@ impl Task<'_> {
 }
 
 fn translations_json(t: &Translations) -> Json {
+    let exits = t.exits.iter().map(|(why, times)| (why.to_string(), json!(times)));
     let fallbacks = t.fallbacks.iter().map(|(why, words)| (why.to_string(), json!(words)));
     json!({
-        "words": t.words, "interpreted": t.interpreted, "hits": t.hits, "shapes": t.shapes,
+        "words": t.words, "interpreted": t.interpreted, "calls": t.calls, "blocks": t.blocks,
+        "exits": Map::from_iter(exits), "hits": t.hits, "shapes": t.shapes,
         "code_bytes": t.code_bytes, "translate_ns": t.translate_ns,
         "fallbacks": Map::from_iter(fallbacks),
     })
@@ -368,14 +370,17 @@ fn translations_json(t: &Translations) -> Json {
 
 fn translations_text(t: &Translations) -> String {
     let mut text = format!(
-        "{} words in native code, {} not worth it; {} shapes compiled in {} us to {} bytes, {} found",
+        "{} words in native code, {} not worth it, {} start transfers; {} shapes compiled in {} us to {} bytes, {} found",
         t.words,
         t.interpreted,
+        t.calls,
         t.shapes,
         t.translate_ns / 1000,
         t.code_bytes,
         t.hits
     );
+    let exits: Vec<String> = t.exits.iter().map(|(why, times)| format!("{why} {times}")).collect();
+    text += &format!("\n{} blocks; left: {}", t.blocks, exits.join(", "));
     for (why, words) in &t.fallbacks {
         text += &format!("\n{words} words interpreted: {why}");
     }
