@@ -14,9 +14,9 @@ mod translate;
 pub use engine::{
     Agent, BlockRun, BlockTranslated, CacheCounters, Changer, Comparison, Counters, Deadlock, Difference,
     Engine, EngineError, EngineOptions, Exit, ExitReason, InputError, Listing, Lockstep, LockstepError,
-    Lowered, NativeCode, NativeLine, Observer, Options, OutputError, Pace, Pauser, Piece, Place, Progress,
-    Report, RestoreError, RunError, SaveError, Schedule, Session, SessionError, Stepped, StopError, Tier,
-    Transferred, Translations, Translator, Until, Waiting,
+    Lowered, Meeting, NativeCode, NativeLine, Observer, Options, OutputError, Pace, Pauser, Piece, Place,
+    Progress, Report, RestoreError, RunError, SaveError, Schedule, Session, SessionError, Stepped, StopError,
+    Tier, Transferred, Translations, Translator, Until, Waiting,
 };
 pub use load::{IoTensor, LoadError, WordFinding};
 pub use neff::npy::{self, Tensor};

@@ -87,7 +87,7 @@ fn same_in_every_tier(path: &Path, schedules: &[Schedule]) {
                 let fallbacks: Vec<_> = t.fallbacks.iter().map(|(why, n)| format!("{why}: {n}")).collect();
                 let all = report.counters.retired;
                 println!("{name}: {} of {all} words, {} shapes; {}", t.words, t.shapes, fallbacks.join(", "));
-                let counted = t.words + t.calls + t.fallbacks.values().sum::<u64>();
+                let counted = t.words + t.interpreted + t.calls + t.fallbacks.values().sum::<u64>();
                 assert!(counted >= all, "{name}: every word is counted: {counted} of {all}");
             }
         }

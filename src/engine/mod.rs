@@ -14,6 +14,7 @@ mod options;
 mod pieces;
 mod plan;
 mod random;
+mod registers;
 mod report;
 mod run;
 mod runner;
@@ -29,7 +30,7 @@ use std::sync::Arc;
 
 pub use cache::CacheCounters;
 pub use counters::{ExitReason, Translations};
-pub use deadlock::{Changer, Deadlock, Waiting};
+pub use deadlock::{Changer, Deadlock, Meeting, Waiting};
 pub use debug::Stepped;
 pub use listing::{Listing, Lowered, NativeLine};
 pub use lockstep::{Comparison, Difference, Lockstep, LockstepError, Place};
@@ -52,15 +53,15 @@ pub use translated::Translator;
 use seqjit_runtime::fpenv;
 use seqjit_runtime::num::{Level, with_level};
 
-use crate::block::ShapeKey;
+use crate::block::CodeKey;
 use cache::CodeCache;
 
-/// Native code of a shape.
+/// A piece of native code.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct NativeCode {
-    /// The shape.
-    pub shape: ShapeKey,
+    /// What it is for.
+    pub shape: CodeKey,
     /// Generation of code memory, counted from 1.
     pub generation: u64,
     /// Instructions and constants, before relocation.
@@ -132,7 +133,7 @@ impl Engine {
         self.shared.cache.counters()
     }
 
-    /// The shapes that have code now, in no order.
+    /// What has code now, in no order.
     pub fn native_code(&self) -> Vec<NativeCode> {
         let listing = self.shared.cache.listing().into_iter();
         let native = listing.map(|(shape, code)| {

@@ -19,6 +19,9 @@ pub(super) enum Scope {
     Everything,
 }
 
+/// A part of an engine as text.
+type Shown = fn(&Engine) -> String;
+
 /// What differs, and its values.
 type Found = (Place, String, String);
 
@@ -142,7 +145,7 @@ fn engine(core: usize, a: &Engine, b: &Engine) -> Option<Found> {
         return Some((Place::Register { core, engine, number }, hex(a), hex(b)));
     }
     let place = |what| Place::Engine { core, engine, what };
-    let named: [(&'static str, fn(&Engine) -> String); 8] = [
+    let named: [(&'static str, Shown); 8] = [
         ("PC", |e| format!("{:#x}", e.next_pc())),
         ("words retired", |e| e.retired.to_string()),
         ("wait", |e| format!("{:?}", e.blocked_on)),
