@@ -122,6 +122,7 @@ fn changes_are_those_of_the_notifications() {
     watched.set_observer(Box::new(recorder.clone()));
     watched.run().unwrap();
     let seen = recorder.0.borrow();
+    assert!(seen.shapes > 0);
     let changes: Vec<_> = seen.changes.iter().map(|c| (c.engine, c.pc, c.change)).collect();
     assert_eq!(changes, notified);
 }
@@ -142,7 +143,7 @@ fn pieces_of_every_size_make_the_same_run() {
             words += piece.retired;
             pieces += 1;
             if pace == Pace::Word {
-                assert!(piece.progress <= 1);
+                assert!(piece.retired <= 1);
             }
             if let Agent::Engine(_, EngineId::Pe) = piece.agent {
                 assert!(piece.retired <= 256);
