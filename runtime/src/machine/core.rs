@@ -278,34 +278,48 @@ impl Core {
     }
 
     pub(crate) fn save(&self, fill: u8, out: &mut Vec<u8>) {
+        // All fields: those of the parts are in `save_control` and `save_hidden`.
         let Core {
             spec: _,
             generation: _,
             strict: _,
             sbuf,
             psum,
-            sync,
-            engines,
-            queues,
-            pe,
-            act,
-            dve,
-            pool,
-            meetings,
-            notifications,
+            sync: _,
+            engines: _,
+            queues: _,
+            pe: _,
+            act: _,
+            dve: _,
+            pool: _,
+            meetings: _,
+            notifications: _,
         } = self;
         sbuf.save(fill, out);
         psum.save(fill, out);
-        sync.put(out);
-        engines.iter().for_each(|engine| engine.save(out));
-        queues.len().put(out);
-        queues.iter().for_each(|queue| queue.save(out));
-        pe.save(out);
-        act.put(out);
-        dve.put(out);
-        pool.put(out);
-        meetings.put(out);
-        notifications.put(out);
+        self.save_control(out);
+        EngineId::ALL.into_iter().for_each(|engine| self.save_hidden(engine, out));
+    }
+
+    /// Appends semaphores, events, engines, queues and notifications.
+    pub fn save_control(&self, out: &mut Vec<u8>) {
+        self.sync.put(out);
+        self.engines.iter().for_each(|engine| engine.save(out));
+        self.queues.len().put(out);
+        self.queues.iter().for_each(|queue| queue.save(out));
+        self.meetings.put(out);
+        self.notifications.put(out);
+    }
+
+    /// Appends the state of an engine's data path that no memory holds.
+    pub fn save_hidden(&self, engine: EngineId, out: &mut Vec<u8>) {
+        match engine {
+            EngineId::Pe => self.pe.save(out),
+            EngineId::Act => self.act.put(out),
+            EngineId::Pool => self.pool.put(out),
+            EngineId::Dve => self.dve.put(out),
+            EngineId::Sp => {}
+        }
     }
 
     /// Brings a fresh core with the same spec to a stored state.
@@ -334,19 +348,16 @@ impl Core {
             return Err(Damaged("another number of queues"));
         }
         queues.iter_mut().try_for_each(|queue| queue.restore(from))?;
+        *meetings = Saved::load(from)?;
+        *notifications = Saved::load(from)?;
         pe.restore(from)?;
         *act = Saved::load(from)?;
+        *pool = Saved::load(from)?;
+        *dve = Saved::load(from)?;
         if act.resident.is_some_and(|set| set >= spec.table_sets.len()) {
             return Err(Damaged("there is no such activation table"));
         }
-        *dve = Saved::load(from)?;
-        *pool = Saved::load(from)?;
-        if !pool.buffer.is_sound() {
-            return Err(Damaged("gather buffer"));
-        }
-        *meetings = Saved::load(from)?;
-        *notifications = Saved::load(from)?;
-        Ok(())
+        if pool.buffer.is_sound() { Ok(()) } else { Err(Damaged("gather buffer")) }
     }
 }
 
