@@ -13,8 +13,8 @@ mod translate;
 
 pub use engine::{
     CacheCounters, Changer, Counters, Deadlock, Engine, EngineError, EngineOptions, Exit, ExitReason,
-    InputError, Listing, Lowered, NativeCode, NativeLine, Options, OutputError, Pauser, Progress, Report,
-    RestoreError, RunError, SaveError, Schedule, Session, SessionError, Stepped, StopError, Tier,
+    InputError, Listing, Lowered, Meeting, NativeCode, NativeLine, Options, OutputError, Pauser, Progress,
+    Report, RestoreError, RunError, SaveError, Schedule, Session, SessionError, Stepped, StopError, Tier,
     Translations, Translator, Until, Waiting,
 };
 pub use load::{IoTensor, LoadError, WordFinding};

@@ -111,6 +111,7 @@ impl Case {
             table_base: 0,
             dve_programs: None,
             fp8: Fp8::default(),
+            replica_groups: Vec::new(),
             table_sets,
         };
         let image = Image { generation: self.generation, cores: vec![Arc::new(core)], buffers: Vec::new() };

@@ -84,6 +84,12 @@ fn same_in_every_tier(name: &str, program: &Program) -> Translations {
                 assert_eq!(report.counters, plain.counters, "{name}");
                 assert_same(&name, session.machine(), interpreted.machine());
                 last = report.translations;
+                let counted =
+                    last.words + last.interpreted + last.calls + last.fallbacks.values().sum::<u64>();
+                assert!(
+                    *tier == Tier::Interp || counted >= plain.counters.retired,
+                    "{name}: {counted} counted"
+                );
             }
         }
     }

@@ -3,7 +3,7 @@
 use seqjit_runtime::interp::Instruction;
 use seqjit_runtime::isa::field::{UpdateMode, WaitMode};
 use seqjit_runtime::isa::layouts::CTRL_ES;
-use seqjit_runtime::isa::{Decoded, Family, Layout, op};
+use seqjit_runtime::isa::{Decoded, Family, Layout, Operands, op};
 
 /// Words of the longest block.
 pub const MAX_WORDS: usize = 64;
@@ -24,6 +24,8 @@ pub enum BlockEnd {
     Halt,
     /// Its last word starts DMA.
     Dma,
+    /// Its last word may wait for another engine or core, or end the program.
+    Meeting,
     /// The next word has a breakpoint.
     Breakpoint,
     /// It has [`MAX_WORDS`] words.
@@ -84,18 +86,18 @@ pub fn extended_events(decoded: &Decoded) -> (WaitMode, UpdateMode) {
     })
 }
 
-fn waits(decoded: &Decoded) -> bool {
+pub(super) fn waits(decoded: &Decoded) -> bool {
     decoded.events.wait_mode != WaitMode::NONE || extended_events(decoded).0 != WaitMode::NONE
 }
 
-fn updates(decoded: &Decoded) -> bool {
+pub(super) fn updates(decoded: &Decoded) -> bool {
     decoded.events.update_mode != UpdateMode::NONE || extended_events(decoded).1 != UpdateMode::NONE
 }
 
 /// The word makes the sequencer do more than go to the next word: it stops the engine, starts transfers, or makes it
 /// read its words again.
 pub fn is_for_sequencer(decoded: &Decoded) -> bool {
-    matches!(end_behind(decoded), Some(BlockEnd::Flush | BlockEnd::Halt | BlockEnd::Dma))
+    matches!(end_behind(decoded), Some(BlockEnd::Flush | BlockEnd::Halt | BlockEnd::Dma | BlockEnd::Meeting))
 }
 
 /// The word starts transfers.
@@ -112,6 +114,11 @@ fn end_behind(decoded: &Decoded) -> Option<BlockEnd> {
         op::HALT => Some(BlockEnd::Halt),
         op::WRITE | op::TENSOR_STORE | op::SET_ORDERING_MODE | op::NOTIFY | op::POLL_SEM => {
             Some(BlockEnd::Poll)
+        }
+        op::PSEUDO_SYNC_BARRIER | op::PSEUDO_CORE_BARRIER | op::PSEUDO_INST => Some(BlockEnd::Meeting),
+        op::PSEUDO_FUNCTION_CALL | op::PSEUDO_FUNCTION_RETURN => Some(BlockEnd::Meeting),
+        op::EXTENDED_INST if matches!(decoded.operands, Operands::EXTENDED_RDMA_DESC_START(_)) => {
+            Some(BlockEnd::Meeting)
         }
         op::EVENT_SEMAPHORE_RANGE_CLEAR | op::TEST_EVENT_SEM => Some(BlockEnd::Sync),
         _ if matches!(decoded.info.family, Family::Dma | Family::Collective) => Some(BlockEnd::Dma),

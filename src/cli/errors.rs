@@ -2,7 +2,9 @@
 
 use seqjit::runtime::interp::{Fault, FaultKind};
 use seqjit::runtime::isa::{EngineId, WORD_BYTES, decode};
-use seqjit::{Deadlock, IoTensor, OutputError, Program, RunError, SessionError, Waiting, WordFinding};
+use seqjit::{
+    Deadlock, IoTensor, Meeting, OutputError, Program, RunError, SessionError, Waiting, WordFinding,
+};
 use serde_json::{Value, json};
 
 use super::exit::Code;
@@ -160,7 +162,8 @@ fn fault(fault: &Fault, program: &Program, source: &Source) -> Failure {
 }
 
 fn deadlock(deadlock: &Deadlock, source: &Source) -> Failure {
-    let waiting: Vec<Value> = deadlock.waiting.iter().map(waiting_json).collect();
+    let meeting = deadlock.meeting.iter().map(meeting_json);
+    let waiting: Vec<Value> = deadlock.waiting.iter().map(waiting_json).chain(meeting).collect();
     let failure = Failure::new(Code::Deadlock, deadlock).file(&source.file);
     let failure = match deadlock.waiting.first() {
         Some(first) => failure
@@ -188,6 +191,17 @@ fn waiting_json(waiting: &Waiting) -> Value {
         "expected": wait.value,
         "found": value,
         "could_change": changers.collect::<Vec<_>>(),
+    })
+}
+
+fn meeting_json(meeting: &Meeting) -> Value {
+    let Meeting { core, engine, slot, opcode } = meeting;
+    json!({
+        "core": core,
+        "engine": engine.name(),
+        "word": slot,
+        "opcode": opcode,
+        "waits_for": "meeting",
     })
 }
 

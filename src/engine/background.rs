@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Sender};
 use std::thread::{self, JoinHandle};
 
-use crate::block::ShapeKey;
+use crate::block::CodeKey;
 
 /// A thread that compiles what it is sent, in that order, as long as this lives.
 pub(super) struct Worker {
     /// `None` while the worker is dropped.
-    batches: Option<Sender<Vec<ShapeKey>>>,
+    batches: Option<Sender<Vec<CodeKey>>>,
     /// What is queued is wanted no more.
     stopping: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
@@ -19,8 +19,8 @@ pub(super) struct Worker {
 
 impl Worker {
     /// Starts the thread.
-    pub(super) fn start(compile: impl Fn(&[ShapeKey]) + Send + 'static) -> io::Result<Worker> {
-        let (batches, received) = mpsc::channel::<Vec<ShapeKey>>();
+    pub(super) fn start(compile: impl Fn(&[CodeKey]) + Send + 'static) -> io::Result<Worker> {
+        let (batches, received) = mpsc::channel::<Vec<CodeKey>>();
         let stopping = Arc::new(AtomicBool::new(false));
         let stop = stopping.clone();
         let work = move || {
@@ -32,7 +32,7 @@ impl Worker {
     }
 
     /// Queues shapes; `false`: the thread has ended, which it only does after a panic.
-    pub(super) fn send(&self, batch: Vec<ShapeKey>) -> bool {
+    pub(super) fn send(&self, batch: Vec<CodeKey>) -> bool {
         self.batches.as_ref().is_some_and(|batches| batches.send(batch).is_ok())
     }
 }

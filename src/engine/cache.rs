@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use super::background::Worker;
 use super::options::EngineOptions;
-use crate::block::ShapeKey;
+use crate::block::CodeKey;
 use crate::translate::{Code, CodeMemory, CompileError, Isa, Refusal};
 
 /// Code of a shape, or why it has none.
@@ -59,9 +59,9 @@ struct Inner {
     isa: Option<Isa>,
     memory: Option<Arc<CodeMemory>>,
     generations: u64,
-    known: HashMap<ShapeKey, Translation>,
+    known: HashMap<CodeKey, Translation>,
     /// Shapes that the worker has been sent.
-    pending: HashSet<ShapeKey>,
+    pending: HashSet<CodeKey>,
     counters: CacheCounters,
 }
 
@@ -91,20 +91,20 @@ impl CodeCache {
     }
 
     /// All code that the current generation holds.
-    pub(super) fn listing(&self) -> Vec<(ShapeKey, Code)> {
+    pub(super) fn listing(&self) -> Vec<(CodeKey, Code)> {
         let inner = self.shapes.lock();
         inner.known.iter().filter_map(|(key, code)| Some((key.clone(), code.clone().ok()?))).collect()
     }
 
     /// The code of a shape, or why it has none, if it has been compiled.
-    pub(super) fn find(&self, key: &ShapeKey) -> Option<Translation> {
+    pub(super) fn find(&self, key: &CodeKey) -> Option<Translation> {
         self.shapes.lock().known.get(key).cloned()
     }
 
     /// Compiles shapes in one batch, so that one change of page protections serves all of them. Those that have been compiled in the
     /// meantime are only looked up. The results are in the order of `keys`; with them, what it took. Where a thread compiles, the answer
     /// is [`Refusal::Pending`] until it has.
-    pub(super) fn compile(&self, keys: &[ShapeKey]) -> (Vec<Translation>, CacheCounters) {
+    pub(super) fn compile(&self, keys: &[CodeKey]) -> (Vec<Translation>, CacheCounters) {
         if let Some(worker) = &self.worker
             && let Some(results) = self.shapes.request(worker, keys)
         {
@@ -120,7 +120,7 @@ impl Shapes {
     }
 
     /// What is known of shapes, and those of them, each once, of which nothing is known.
-    fn look_up(&self, keys: &[ShapeKey], results: &mut [Option<Translation>]) -> Vec<ShapeKey> {
+    fn look_up(&self, keys: &[CodeKey], results: &mut [Option<Translation>]) -> Vec<CodeKey> {
         let inner = self.lock();
         let mut missing = Vec::new();
         for (key, result) in keys.iter().zip(results) {
@@ -133,7 +133,7 @@ impl Shapes {
     }
 
     /// Sends what is missing to the worker, once; `None` if it has ended.
-    fn request(&self, worker: &Worker, keys: &[ShapeKey]) -> Option<Vec<Translation>> {
+    fn request(&self, worker: &Worker, keys: &[CodeKey]) -> Option<Vec<Translation>> {
         let mut results = vec![None; keys.len()];
         let mut missing = self.look_up(keys, &mut results);
         missing.retain(|key| self.lock().pending.insert(key.clone()));
@@ -144,7 +144,7 @@ impl Shapes {
     }
 
     /// Compiles what is missing, in one batch.
-    fn compile(&self, keys: &[ShapeKey]) -> (Vec<Translation>, CacheCounters) {
+    fn compile(&self, keys: &[CodeKey]) -> (Vec<Translation>, CacheCounters) {
         let _turn = self.compiling.lock().unwrap_or_else(PoisonError::into_inner);
         let before = self.lock().counters;
         let started = Instant::now();
@@ -174,7 +174,7 @@ impl Shapes {
     }
 
     /// `false`: the memory is full.
-    fn compile_into_memory(&self, batch: &[ShapeKey]) -> bool {
+    fn compile_into_memory(&self, batch: &[CodeKey]) -> bool {
         let memory = self.lock().memory(&self.options);
         let memory = match memory {
             Ok(memory) => memory,
@@ -193,7 +193,7 @@ impl Shapes {
 
 impl Inner {
     /// Makes the code of a shape known; `false`: there was no room for it.
-    fn publish(&mut self, key: &ShapeKey, compiled: Result<Code, CompileError>) -> bool {
+    fn publish(&mut self, key: &CodeKey, compiled: Result<Code, CompileError>) -> bool {
         let translation = match compiled {
             Ok(code) => {
                 self.counters.shapes += 1;

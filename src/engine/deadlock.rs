@@ -10,8 +10,23 @@ use seqjit_runtime::machine::{Action, Core, Machine, Wait};
 /// No engine can make progress and no transfer is pending, but some engine has words left.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Deadlock {
-    /// Every engine that is not done.
+    /// Every engine that waits for a semaphore or an event.
     pub waiting: Vec<Waiting>,
+    /// Every engine that waits at a word for another engine or core to come to one like it.
+    pub meeting: Vec<Meeting>,
+}
+
+/// An engine at a barrier or collective to which the others do not come.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Meeting {
+    /// Core number.
+    pub core: usize,
+    /// Engine.
+    pub engine: EngineId,
+    /// Slot of the word in the stream.
+    pub slot: u64,
+    /// Its opcode, as operand text names it.
+    pub opcode: &'static str,
 }
 
 /// An engine that waits for something that will not happen.
@@ -67,6 +82,9 @@ impl fmt::Display for Deadlock {
                 }
             }
         }
+        for Meeting { core, engine, slot, opcode } in &self.meeting {
+            write!(f, "\n  core {core} {engine} word {slot} ({opcode}) waits for other engines or cores")?;
+        }
         Ok(())
     }
 }
@@ -87,17 +105,22 @@ fn describe(wait: &Wait) -> (&'static str, String) {
 impl Deadlock {
     /// Looks at every engine that has not stopped.
     pub(super) fn diagnose(machine: &Machine) -> Deadlock {
-        let mut waiting = Vec::new();
+        let (mut waiting, mut meeting) = (Vec::new(), Vec::new());
         for (number, core) in machine.cores.iter().enumerate() {
             for engine in core.engines.iter().filter(|e| e.is_active()) {
                 let stream = &core.spec.streams[engine.id.index()];
                 let slot = engine.pc.wrapping_sub(stream.base) / 64;
-                let Some(wait) = engine.blocked_on else { continue };
                 let opcode = stream
                     .words
                     .get(slot as usize)
                     .and_then(|i| i.body.as_ref().ok())
                     .map_or("?", |d| d.info.display);
+                let Some(wait) = engine.blocked_on else {
+                    if engine.ticket.is_some() {
+                        meeting.push(Meeting { core: number, engine: engine.id, slot, opcode });
+                    }
+                    continue;
+                };
                 let value = if wait.on_event() {
                     core.sync.events[usize::from(wait.index)].into()
                 } else {
@@ -115,7 +138,7 @@ impl Deadlock {
                 });
             }
         }
-        Deadlock { waiting }
+        Deadlock { waiting, meeting }
     }
 }
 

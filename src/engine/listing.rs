@@ -8,19 +8,23 @@ use super::Engine;
 use super::session::Session;
 use super::shapes::key_of;
 use super::stops::StopError;
-use crate::block::ShapeKey;
-use crate::translate::{self, CompileError, Isa, Lowering, Refusal};
+use crate::block::{self, CodeKey};
+use crate::translate::{self, CompileError, Control, Isa, Lowering, Refusal};
 
 /// How a word runs in the tier `jit`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Lowered {
-    /// In the code of a shape; see [`Engine::listing`].
-    Inline(Box<ShapeKey>),
+    /// In the code of a shape, or of the run of register words that starts with it; see [`Engine::listing`].
+    Inline(Box<CodeKey>),
     /// In a kernel of the runtime, of this name.
     Kernel(&'static str),
     /// In the code of a shape that only shows when it runs: operands come from registers.
     Registers,
+    /// It has no body.
+    Nothing,
+    /// The sequencer does what it wants: it stops the engine, or makes it read its words again.
+    Sequencer,
     /// In the interpreter.
     Interpreted(Refusal),
 }
@@ -71,14 +75,14 @@ impl Listing {
 }
 
 impl Engine {
-    /// The code of a shape for this engine's CPU level, made anew. Nothing is added to the code cache.
-    pub fn listing(&self, shape: &ShapeKey) -> Result<Listing, Refusal> {
+    /// The code of a key for this engine's CPU level, made anew. Nothing is added to the code cache.
+    pub fn listing(&self, key: &CodeKey) -> Result<Listing, Refusal> {
         let refused = |error| match error {
             CompileError::Refused(why) => why,
             _ => Refusal::Compiler,
         };
         let isa = Isa::host(self.options().cpu).map_err(refused)?;
-        let listed = translate::list(&isa, shape).map_err(refused)?;
+        let listed = translate::list(&isa, key).map_err(refused)?;
         Ok(Listing { clif: listed.clif, native: listed.native })
     }
 }
@@ -92,8 +96,8 @@ impl Session {
         let pc = self.stops.address(&self.machine, core, engine, slot)?;
         let state = &self.machine.cores[core];
         let stream = &state.spec.streams[engine.index()];
-        let code = stream.words.clone();
-        let instruction = &code[((pc - stream.base) / WORD_BYTES as u64) as usize];
+        let (code, base) = (stream.words.clone(), stream.base);
+        let instruction = &code[((pc - base) / WORD_BYTES as u64) as usize];
         let opcode = instruction.word.opcode();
         let Ok(word) = &instruction.body else { return Ok(Lowered::Interpreted(Refusal::Opcode(opcode))) };
         let x = Exec { machine: &mut self.machine, core, engine, pc, ends_turn: false };
@@ -102,10 +106,20 @@ impl Session {
         }
         Ok(match translate::lowering(&x, word) {
             Err(why) => Lowered::Interpreted(why),
+            Ok(Lowering::Control(Control::Nothing(_))) => Lowered::Nothing,
+            Ok(Lowering::Control(Control::Sequencer)) => Lowered::Sequencer,
+            Ok(Lowering::Control(Control::Registers)) => {
+                let (generation, strict) = (x.machine.generation, x.machine.options.strict);
+                let (state, slot) = (&x.machine.cores[core].engines[engine.index()], slot as usize);
+                let run = block::registers::find(&code, &state.legal, slot, base, generation, strict);
+                run.map_or(Lowered::Interpreted(Refusal::Checks), |run| {
+                    Lowered::Inline(Box::new(CodeKey::Registers(run.key)))
+                })
+            }
             Ok(Lowering::Kernel(_)) => Lowered::Kernel(translate::name(opcode)),
             Ok(Lowering::Inline(_)) if translate::reads_registers(word) => Lowered::Registers,
             Ok(Lowering::Inline(lowering)) => match (lowering.bind)(&x, word) {
-                Ok(binding) => Lowered::Inline(Box::new(key_of(&x, word, &binding))),
+                Ok(binding) => Lowered::Inline(Box::new(CodeKey::Word(key_of(&x, word, &binding)))),
                 Err(_) => Lowered::Interpreted(Refusal::Checks),
             },
         })

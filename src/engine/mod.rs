@@ -11,6 +11,7 @@ mod native;
 mod options;
 mod plan;
 mod random;
+mod registers;
 mod report;
 mod run;
 mod runner;
@@ -26,7 +27,7 @@ use std::sync::Arc;
 
 pub use cache::CacheCounters;
 pub use counters::{ExitReason, Translations};
-pub use deadlock::{Changer, Deadlock, Waiting};
+pub use deadlock::{Changer, Deadlock, Meeting, Waiting};
 pub use debug::Stepped;
 pub use listing::{Listing, Lowered, NativeLine};
 pub use options::{EngineError, EngineOptions};
@@ -46,15 +47,15 @@ pub use translated::Translator;
 use seqjit_runtime::fpenv;
 use seqjit_runtime::num::{Level, with_level};
 
-use crate::block::ShapeKey;
+use crate::block::CodeKey;
 use cache::CodeCache;
 
-/// Native code of a shape.
+/// A piece of native code.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct NativeCode {
-    /// The shape.
-    pub shape: ShapeKey,
+    /// What it is for.
+    pub shape: CodeKey,
     /// Generation of code memory, counted from 1.
     pub generation: u64,
     /// Instructions and constants, before relocation.
@@ -126,7 +127,7 @@ impl Engine {
         self.shared.cache.counters()
     }
 
-    /// The shapes that have code now, in no order.
+    /// What has code now, in no order.
     pub fn native_code(&self) -> Vec<NativeCode> {
         let listing = self.shared.cache.listing().into_iter();
         let native = listing.map(|(shape, code)| {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use seqjit_runtime::interp::{Exec, Instruction};
+use seqjit_runtime::interp::{Exec, Flow, Instruction};
 use seqjit_runtime::isa::field::{UpdateMode, WaitMode};
 use seqjit_runtime::isa::{Decoded, EngineId};
 use seqjit_runtime::machine::{Action, Machine, Update, Wait};
@@ -10,13 +10,17 @@ use seqjit_runtime::machine::{Action, Machine, Update, Wait};
 use super::cache::CodeCache;
 use super::counters::Translations;
 use super::native::Packed;
+use super::registers::RunPlan;
 use super::shapes::{Shapes, key_of};
 use super::tier::Tier;
 use crate::block;
-use crate::translate::{self, Binding, Bound, Lowering, Refusal};
+use crate::translate::{self, Binding, Bound, Control, Lowering, Refusal};
 
 /// Words that are planned at once, so that their shapes are compiled in one batch.
 const WINDOW: usize = 512;
+
+/// No number.
+pub(super) const NONE: u32 = u32::MAX;
 
 /// How the body of a word runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -32,6 +36,10 @@ pub(super) enum How {
     Moving,
     /// In a kernel; its operands are always the same.
     Kernel,
+    /// It has none.
+    Nothing,
+    /// In the code of a run of words on the register file.
+    Registers,
     /// In its interpreter function.
     Interpreter,
 }
@@ -63,13 +71,18 @@ pub(super) struct Entry {
     update_index: u8,
     update: Option<Action>,
     value: u32,
-    /// Number of its shape, kernel, or reason.
+    /// Number of its shape, kernel, run, or reason; [`NONE`] where there is none.
     pub(super) number: u32,
     /// First of its operands.
     pub(super) operands: u32,
 }
 
 impl Entry {
+    /// The word neither waits nor updates.
+    pub(super) fn is_plain(&self) -> bool {
+        self.waits == Sync::None && self.updates == Sync::None
+    }
+
     /// The wait, where [`Sync::One`].
     pub(super) fn wait(&self) -> Wait {
         Wait { mode: self.wait_mode, index: self.wait_index, value: self.value }
@@ -121,6 +134,7 @@ pub(super) struct StreamPlans {
     /// Packed operands of all words.
     pub(super) operands: Vec<u32>,
     pub(super) kernels: Vec<Bound>,
+    pub(super) runs: Vec<RunPlan>,
     /// Why words run in the interpreter, and how many have.
     pub(super) reasons: Vec<(Refusal, u64)>,
 }
@@ -147,6 +161,7 @@ impl StreamPlans {
         self.entries.clear();
         self.operands.clear();
         self.kernels.clear();
+        self.runs.clear();
     }
 
     fn reason(&mut self, why: Refusal) -> u32 {
@@ -205,7 +220,12 @@ impl Planner<'_> {
         let moving = translate::reads_registers(w);
         let planned = match translate::lowering(x, w) {
             Err(why) => Err(why),
-            Ok(_) if moving => Ok(Entry { number: u32::MAX, ..Entry::new(w, How::Moving) }),
+            Ok(Lowering::Control(Control::Nothing(flow))) => {
+                // The flow says whether it counts.
+                Ok(Entry { counted: flow != Flow::Skip, ..Entry::new(w, How::Nothing) })
+            }
+            Ok(Lowering::Control(_)) => Ok(Entry { number: NONE, ..Entry::new(w, How::Registers) }),
+            Ok(_) if moving => Ok(Entry { number: NONE, ..Entry::new(w, How::Moving) }),
             Ok(Lowering::Inline(lowering)) => {
                 (lowering.bind)(x, w).map_err(Refusal::from).map(|binding| self.native(x, w, &binding))
             }

@@ -11,10 +11,12 @@ use seqjit_runtime::sequencer;
 use super::cache::CodeCache;
 use super::counters::{ExitReason, Translations};
 use super::native::{self, Packed, ScalarRows};
-use super::plan::{Entry, How, Planner, StreamPlans, Sync};
+use super::plan::{Entry, How, NONE, Planner, StreamPlans, Sync};
+use super::registers::RunPlan;
 use super::shapes::{Native, Shapes, key_of};
 use super::tier::Tier;
 use super::translated::run_kernel;
+use crate::block;
 use crate::translate::{self, Inline, Lowering, Refusal};
 
 /// One stretch under way.
@@ -75,6 +77,15 @@ impl Runner<'_> {
                     break ExitReason::Blocked;
                 }
                 None => break ExitReason::Fault,
+            }
+            if entry.how == How::Registers && entry.is_plain() && stops.is_empty() {
+                let left = room - (self.engine().retired - first);
+                if let Some(words) = self.run_registers(slot, left) {
+                    ran.progress += words;
+                    self.counters.blocks += 1;
+                    block_starts = true;
+                    continue;
+                }
             }
             let Some(done) = self.word(slot, &code[slot], entry) else { break ExitReason::Fault };
             ran.progress += 1;
@@ -176,6 +187,18 @@ impl Runner<'_> {
                 self.fall_back(instruction, Refusal::Checks)
             }
             How::Moving => self.moving(slot, instruction),
+            How::Nothing => {
+                self.counters.words += 1;
+                let flow = if entry.counted { Flow::Next } else { Flow::Skip };
+                Some(Done { flow, ..Done::PLAIN })
+            }
+            How::Registers if !entry.is_plain() => self.one_on_registers(slot, instruction),
+            How::Registers => {
+                // Cold, or the budget ends inside the run, or the interpreter must see the result.
+                let done = self.interpret(instruction)?;
+                self.counters.interpreted += 1;
+                Some(done)
+            }
             How::Interpreter => {
                 let done = self.interpret(instruction)?;
                 self.plans.reasons[entry.number as usize].1 += 1;
@@ -183,6 +206,54 @@ impl Runner<'_> {
             }
             How::Open | How::Sequencer => None,
         }
+    }
+
+    /// Runs words on the register file from a slot on; how many, `None`: the first one must be run in another way.
+    fn run_registers(&mut self, slot: usize, left: u64) -> Option<u64> {
+        let number = self.register_run(slot)?;
+        let engine = &mut self.machine.cores[self.stretch.core].engines[self.stretch.engine.index()];
+        let passed = self.plans.runs[number as usize].call(engine, self.stretch, left)?;
+        engine.pass_words(&passed);
+        self.counters.words += passed.done;
+        Some(passed.done)
+    }
+
+    /// A word on the register file that waits or updates.
+    fn one_on_registers(&mut self, slot: usize, instruction: &Instruction) -> Option<Done> {
+        let flow = self.register_run(slot).and_then(|number| {
+            let engine = &mut self.machine.cores[self.stretch.core].engines[self.stretch.engine.index()];
+            self.plans.runs[number as usize].call_one(engine, self.stretch)
+        });
+        let Some(flow) = flow else {
+            let done = self.interpret(instruction)?;
+            self.counters.interpreted += 1;
+            return Some(done);
+        };
+        self.counters.words += 1;
+        Some(Done { flow, ..Done::PLAIN })
+    }
+
+    /// The run that starts at a slot, planned the second time that it comes up, or the first where everything is compiled.
+    fn register_run(&mut self, slot: usize) -> Option<u32> {
+        let Stretch { core, engine, code, .. } = *self.stretch;
+        let entry = &mut self.plans.entries[slot];
+        if entry.number == NONE {
+            if !std::mem::replace(&mut entry.counted, true) && self.tier != Tier::Jit {
+                return None;
+            }
+            let core = &self.machine.cores[core];
+            let legal = &core.engines[engine.index()].legal;
+            let base = core.spec.streams[engine.index()].base;
+            let (generation, strict) = (self.machine.generation, self.machine.options.strict);
+            let run = block::registers::find(code, legal, slot, base, generation, strict)?;
+            entry.number = self.plans.runs.len() as u32;
+            self.plans.runs.push(RunPlan::new(run));
+        }
+        let number = entry.number;
+        if let Some(work) = self.plans.runs[number as usize].warm(self.cache, self.tier) {
+            self.counters.add(&work);
+        }
+        Some(number)
     }
 
     /// A word whose shape has no code yet.
@@ -233,6 +304,8 @@ impl Runner<'_> {
                 Ok(_) => Refusal::Checks,
                 Err(why) => why,
             },
+            // Its plan would not say that it reads registers.
+            Ok(Lowering::Control(_)) => Refusal::Checks,
             Err(why) => why,
         };
         self.fall_back(instruction, why)
@@ -253,7 +326,7 @@ impl Runner<'_> {
             Err(why) => return self.fall_back(instruction, why.into()),
         };
         let last = self.plans.entries[slot].number;
-        let number = if last != u32::MAX && self.shapes.get(last).is_of(&binding) {
+        let number = if last != NONE && self.shapes.get(last).is_of(&binding) {
             last
         } else {
             let (number, known) = self.shapes.intern(key_of(&x, w, &binding), &binding, self.cache);

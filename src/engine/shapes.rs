@@ -9,7 +9,7 @@ use seqjit_runtime::isa::Decoded;
 use super::cache::{CacheCounters, CodeCache};
 use super::native::Packing;
 use super::tier::{Tier, cost, pays};
-use crate::block::{self, MAX_SOURCES, Overlap, Place, ShapeKey};
+use crate::block::{self, CodeKey, MAX_SOURCES, Overlap, Place, ShapeKey};
 use crate::translate::{Binding, Code, Refusal};
 
 /// A shape of a session.
@@ -96,7 +96,7 @@ impl Shapes {
             return (*number, true);
         }
         let number = self.list.len() as u32;
-        let native = match cache.find(&key) {
+        let native = match cache.find(&CodeKey::Word(key.clone())) {
             None => Native::Cold,
             Some(Ok(code)) => Native::Code(code),
             Some(Err(why)) => Native::Refused(why),
@@ -128,7 +128,8 @@ impl Shapes {
             return None;
         }
         let due = std::mem::take(&mut self.due);
-        let keys: Vec<ShapeKey> = due.iter().map(|number| self.get(*number).key.clone()).collect();
+        let keys: Vec<CodeKey> =
+            due.iter().map(|number| CodeKey::Word(self.get(*number).key.clone())).collect();
         let (translations, work) = cache.compile(&keys);
         for (number, translation) in due.into_iter().zip(translations) {
             let shape = &mut self.list[number as usize];

@@ -15,7 +15,7 @@ use super::runner::Runner;
 use super::shapes::{Native, Shapes, key_of};
 use super::tier::Tier;
 use crate::block;
-use crate::translate::{self, Bound, Inline, Lowering, MAX_SCALARS, Refusal};
+use crate::translate::{self, Bound, Control, Inline, Lowering, MAX_SCALARS, Refusal};
 
 /// Shapes that a translator remembers; with more it starts anew, so that a program that changes its own words
 /// for ever does not keep all code that it ever had.
@@ -81,6 +81,10 @@ impl Translated for Translator {
             state.counters.calls += u64::from(block::starts_transfers(w));
             return None;
         }
+        if let Some(Control::Nothing(flow)) = translate::control(w) {
+            state.counters.words += 1;
+            return Some(flow);
+        }
         state.enter(x.machine.generation);
         match self.run_one(state, x, w) {
             Ok(true) => {
@@ -127,6 +131,8 @@ impl Translator {
     fn run_one(&self, state: &mut State, x: &mut Exec<'_>, w: &Decoded) -> Result<bool, Refusal> {
         match translate::lowering(x, w)? {
             Lowering::Inline(lowering) => self.run_inline(state, x, w, &lowering),
+            // One word at a time is not worth code: its function in the interpreter does what code would.
+            Lowering::Control(_) => Ok(false),
             Lowering::Kernel(kernel) => {
                 let bound = (kernel.bind)(x, w)?;
                 let ran = run_kernel(x, w, &bound, self.engine.shared.cache.defect());

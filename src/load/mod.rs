@@ -119,6 +119,7 @@ fn core(neff: &Neff, number: usize, memory: &Memory) -> Result<CoreSpec, LoadErr
         table_base: memory.table_base(number),
         dve_programs: graph.dve_programs(),
         fp8,
+        replica_groups: graph.def.replica_groups.clone().unwrap_or_default(),
         table_sets: table_sets.into_iter().map(Arc::new).collect(),
     })
 }

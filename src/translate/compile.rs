@@ -2,7 +2,9 @@
 //!
 //! Together with the one call in `engine::translated`, this is where the translator is unsafe.
 
+use std::ffi::c_void;
 use std::mem;
+use std::ptr;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use cranelift_codegen::Context as Compiler;
@@ -17,10 +19,10 @@ use cranelift_module::{FuncId, Module, ModuleError, default_libcall_names};
 use seqjit_runtime::num::Level;
 use target_lexicon::Architecture;
 
-use super::Refusal;
-use super::elementwise::Elementwise;
 use super::emit::Emit;
-use crate::block::ShapeKey;
+use super::registers::RegisterContext;
+use super::{Refusal, registers};
+use crate::block::CodeKey;
 
 /// Bytes between the values of two scalars of a word: one of four bytes a lane.
 pub const SCALAR_ROW: usize = 4 * seqjit_runtime::isa::PARTITIONS;
@@ -42,9 +44,9 @@ pub struct Context {
     pub scalars: *const u32,
 }
 
-/// Native code of a shape: a context, and the offset of each operand from its memory's partition 0, sources
-/// first.
-type Entry = unsafe extern "C" fn(*const Context, *const u64);
+/// Native code: its context, and its table. For a shape, a [`Context`] and the offset of each operand from its memory's
+/// partition 0, sources first; for a run of register words, a [`RegisterContext`] and its numbers.
+type Entry = unsafe extern "C" fn(*mut c_void, *const u64);
 
 /// Why there is no code.
 #[derive(Debug, thiserror::Error)]
@@ -118,7 +120,7 @@ impl Isa {
     }
 }
 
-/// A shape before and behind Cranelift.
+/// Code before and behind Cranelift.
 pub struct Listed {
     /// As it goes in.
     pub clif: String,
@@ -126,13 +128,12 @@ pub struct Listed {
     pub native: Vec<u8>,
 }
 
-/// Compiles a shape to be looked at, as [`CodeMemory::compile`] does to call it.
-pub fn list(isa: &Isa, key: &ShapeKey) -> Result<Listed, CompileError> {
-    let word = super::build(key).map_err(CompileError::Refused)?;
+/// Compiles code to be looked at, as [`CodeMemory::compile`] does to call it.
+pub fn list(isa: &Isa, key: &CodeKey) -> Result<Listed, CompileError> {
     let mut compiler = Compiler::new();
     compiler.func.signature = Signature::new(isa.0.default_call_conv());
     compiler.func.signature.params = vec![AbiParam::new(I64); 2];
-    emit(&mut compiler, &mut FunctionBuilderContext::new(), isa.0.frontend_config(), key, &word, false)
+    emit(&mut compiler, &mut FunctionBuilderContext::new(), isa.0.frontend_config(), key, None)
         .map_err(CompileError::Refused)?;
     let clif = compiler.func.display().to_string();
     match compiler.compile(&*isa.0, &mut ControlPlane::default()) {
@@ -159,25 +160,19 @@ impl CodeMemory {
         Ok(Arc::new(CodeMemory { number, module }))
     }
 
-    /// Compiles shapes, all made callable at once; the results are in the order of `shapes`. Code of the opcode
+    /// Compiles code for keys, all made callable at once; the results are in the order of `keys`. Code of the opcode
     /// `defect` is made wrong.
     pub fn compile(
         self: &Arc<Self>,
-        shapes: &[ShapeKey],
+        keys: &[CodeKey],
         defect: Option<u8>,
     ) -> Vec<Result<Code, CompileError>> {
         let mut module = self.module.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(module) = module.as_mut() else {
-            return shapes.iter().map(|_| Err(CompileError::Memory("freed".into()))).collect();
+            return keys.iter().map(|_| Err(CompileError::Memory("freed".into()))).collect();
         };
         let mut scratch = (module.make_context(), FunctionBuilderContext::new());
-        let defined: Vec<_> = shapes
-            .iter()
-            .map(|key| {
-                let built = super::build(key).map_err(CompileError::Refused)?;
-                define(module, &mut scratch, key, &built, defect == Some(key.word.opcode()))
-            })
-            .collect();
+        let defined: Vec<_> = keys.iter().map(|key| define(module, &mut scratch, key, defect)).collect();
         if let Err(error) = module.finalize_definitions() {
             let text = error.to_string();
             return defined.into_iter().map(|one| one.and(Err(CompileError::Memory(text.clone())))).collect();
@@ -203,13 +198,12 @@ impl Drop for CodeMemory {
     }
 }
 
-/// Compiles one shape; it cannot be called before the module is finalized.
+/// Compiles one function; it cannot be called before the module is finalized.
 fn define(
     module: &mut JITModule,
     (compiler, builder): &mut (Compiler, FunctionBuilderContext),
-    key: &ShapeKey,
-    word: &Elementwise,
-    defect: bool,
+    key: &CodeKey,
+    defect: Option<u8>,
 ) -> Result<(FuncId, Vec<u8>), CompileError> {
     let failed = |error: ModuleError| match error {
         ModuleError::Allocation { .. } => CompileError::Memory(error.to_string()),
@@ -219,8 +213,7 @@ fn define(
     compiler.func.signature.params = vec![AbiParam::new(I64); 2];
     let id = module.declare_anonymous_function(&compiler.func.signature).map_err(failed)?;
     compiler.func.name = UserFuncName::user(0, id.as_u32());
-    emit(compiler, builder, module.isa().frontend_config(), key, word, defect)
-        .map_err(CompileError::Refused)?;
+    emit(compiler, builder, module.isa().frontend_config(), key, defect).map_err(CompileError::Refused)?;
     module.define_function(id, compiler).map_err(failed)?;
     let native = compiler.compiled_code().map_or_else(Vec::new, |code| code.code_buffer().to_vec());
     Ok((id, native))
@@ -230,24 +223,28 @@ fn emit(
     compiler: &mut Compiler,
     builder: &mut FunctionBuilderContext,
     frontend: TargetFrontendConfig,
-    key: &ShapeKey,
-    word: &Elementwise,
-    defect: bool,
+    key: &CodeKey,
+    defect: Option<u8>,
 ) -> Result<(), Refusal> {
-    let mut e = Emit { b: FunctionBuilder::new(&mut compiler.func, builder), defect };
-    let entry = e.b.create_block();
-    e.b.append_block_params_for_function_params(entry);
-    e.b.switch_to_block(entry);
-    e.b.seal_block(entry);
-    let (context, table) = (e.b.block_params(entry)[0], e.b.block_params(entry)[1]);
-    let emitted = word.emit(key, &mut e, context, table);
+    let mut b = FunctionBuilder::new(&mut compiler.func, builder);
+    let entry = b.create_block();
+    b.append_block_params_for_function_params(entry);
+    b.switch_to_block(entry);
+    let (context, table) = (b.block_params(entry)[0], b.block_params(entry)[1]);
+    let shape = match key {
+        CodeKey::Word(shape) => shape,
+        CodeKey::Registers(run) => return registers::emit(b, frontend, run, (context, table), defect),
+    };
+    b.seal_block(entry);
+    let mut e = Emit { b, defect: defect == Some(shape.word.opcode()) };
+    let emitted = super::build(shape).and_then(|word| word.emit(shape, &mut e, context, table));
     // Also where it is refused: what is built so far must still be a function.
     e.b.ins().return_(&[]);
     e.b.finalize(frontend);
     emitted
 }
 
-/// Native code of one shape.
+/// Native code for one key.
 #[derive(Clone)]
 pub struct Code {
     memory: Arc<CodeMemory>,
@@ -273,6 +270,16 @@ impl Code {
     /// word of this shape whose checks have passed, and scalars are there for all that the shape reads.
     pub unsafe fn call(&self, context: &Context, table: &[u64]) {
         // SAFETY: the caller's promise; the code reads and writes only what the checks of the word allow.
-        unsafe { (self.entry)(context, table.as_ptr()) }
+        unsafe { (self.entry)(ptr::from_ref(context).cast_mut().cast(), table.as_ptr()) }
+    }
+
+    /// Runs words on the register file.
+    ///
+    /// # Safety
+    /// The code is that of a run of register words, the table is that of a run with its key, and the pointers of the
+    /// context are valid: 64 registers that nobody else uses, and a byte.
+    pub unsafe fn call_registers(&self, context: &mut RegisterContext, table: &[u64]) {
+        // SAFETY: the caller's promise; the code reads and writes only context, registers, table and the byte.
+        unsafe { (self.entry)(ptr::from_mut(context).cast(), table.as_ptr()) }
     }
 }

@@ -8,6 +8,7 @@
 pub mod activation;
 mod alu;
 mod compile;
+pub mod control;
 mod convert;
 pub mod copy;
 mod elementwise;
@@ -15,19 +16,24 @@ mod emit;
 pub mod fill;
 mod nest;
 mod odometer;
+pub mod register_alu;
+mod registers;
 pub mod select;
 pub mod tensor_reduce;
 pub mod tensor_scalar;
 pub mod tensor_tensor;
 
 pub use compile::{Code, CodeMemory, CompileError, Context, Isa, list};
+pub use control::{Control, of as control};
 use elementwise::Elementwise;
+pub use register_alu::{FAULT, evaluate_for_code};
+pub use registers::{NOWHERE, RegisterContext};
 
 use std::fmt;
 
 use seqjit_runtime::interp::{Exec, FaultKind, LaneScalar, Walk};
-use seqjit_runtime::isa::field::{ImmSrc, ImmSrcN, Kind};
-use seqjit_runtime::isa::{AluOp, Decoded, Dtype, decode, opcode_info};
+use seqjit_runtime::isa::field::{Addr8, Field, ImmSrc, ImmSrcN, Kind};
+use seqjit_runtime::isa::{Addr8Form, AluOp, Decoded, Dtype, decode, opcode_info};
 
 use crate::block::{MAX_SOURCES, ShapeKey};
 
@@ -103,6 +109,8 @@ pub enum Lowering {
     Inline(Inline),
     /// In a kernel of the runtime, which does the whole word.
     Kernel(Kernel),
+    /// It computes nothing on tensors.
+    Control(Control),
 }
 
 /// The lowering of an opcode that is compiled.
@@ -135,6 +143,15 @@ pub struct Kernel {
 pub type Bound = Box<dyn Fn(&mut Exec<'_>) -> bool>;
 
 macro_rules! lowering_table {
+    (@entry $table:ident $byte:literal inline control $function:ident) => {
+        $table[$byte] = Some(Lowering::Control(control::$function()));
+    };
+    (@entry $table:ident $byte:literal sequencer $module:ident $function:ident) => {
+        $table[$byte] = Some(Lowering::Control(Control::Sequencer));
+    };
+    (@entry $table:ident $byte:literal inline register_alu $function:ident) => {
+        $table[$byte] = Some(Lowering::Control(register_alu::$function()));
+    };
     (@name $table:ident $byte:literal $module:ident $function:ident) => {
         $table[$byte] = concat!(stringify!($module), "::", stringify!($function));
     };
@@ -166,14 +183,19 @@ macro_rules! lowering_table {
 }
 seqjit_runtime::for_each_opcode!(lowering_table);
 
+/// The lowering of an opcode.
+fn table(opcode: u8) -> Option<Lowering> {
+    LOWERINGS[usize::from(opcode)]
+}
+
 /// The lowering of a word.
 pub fn lowering(x: &Exec<'_>, w: &Decoded) -> Result<Lowering, Refusal> {
-    match LOWERINGS[usize::from(w.info.byte)] {
+    match table(w.info.byte) {
         None => Err(Refusal::Opcode(w.info.byte)),
         Some(Lowering::Inline(inline)) => {
             Ok((inline.kernel)(x, w).map_or(Lowering::Inline(inline), Lowering::Kernel))
         }
-        Some(kernel) => Ok(kernel),
+        Some(other) => Ok(other),
     }
 }
 
@@ -186,6 +208,10 @@ pub fn name(opcode: u8) -> &'static str {
 pub fn reads_registers(w: &Decoded) -> bool {
     w.operands.layout().def().fields.iter().any(|field| match field.kind {
         Kind::Tensor(_) | Kind::Addr4 => w.word.0[field.offset + 3] & 0xE0 != 0,
+        Kind::Addr8 => {
+            let address = <Addr8 as Field>::read(&w.word.0[field.offset..field.offset + field.size]);
+            matches!(address.form(), Addr8Form::Registers { .. })
+        }
         Kind::Enum(table) => match w.word.0[field.offset] {
             code if table.name == ImmSrc::TABLE.name => code == ImmSrc::REG_PTR.0,
             code if table.name == ImmSrcN::TABLE.name => code == ImmSrcN::REG_PTR.0,

@@ -119,7 +119,8 @@ fn every_opcode_agrees() {
             println!("{name}: {} words in native code, {:?}", outcome.translated, outcome.fallbacks);
             let native = outcome.failure.is_none() && words::is_native(opcode);
             let left = if native { outcome.fallbacks.values().sum() } else { 0 };
-            let idle = native && outcome.translated < each / 2;
+            // Some wait for what does not come, and words of the sequencer are traced or checked one by one.
+            let idle = native && outcome.translated < each / 5;
             let idle = idle.then(|| format!("{} words in native code", outcome.translated));
             let fallen = (left > each / 5).then(|| format!("{left} fallbacks: {:?}", outcome.fallbacks));
             let found = outcome.explain().or(idle).or(fallen);
@@ -138,7 +139,7 @@ fn every_opcode_agrees() {
 /// A wrong lowering of any opcode is found, and shrinks to one word.
 #[test]
 fn a_wrong_lowering_is_found() {
-    for opcode in words::opcodes(Generation::Cayman).into_iter().filter(|o| words::is_native(*o)) {
+    for opcode in words::opcodes(Generation::Cayman).into_iter().filter(|o| words::can_be_spoilt(*o)) {
         let outcome = compare(&pair::engines(Some(opcode)), Generation::Cayman, opcode, 1000);
         let failure = outcome.explain().unwrap_or_else(|| panic!("nothing found in 0x{opcode:02x}"));
         assert_eq!(outcome.minimal.len(), 1, "0x{opcode:02x}: {failure}");

@@ -151,6 +151,7 @@ fn machine(generation: Generation, options: MachineOptions) -> Machine {
         physical: 0,
         dve_programs: None,
         fp8: Fp8::default(),
+        replica_groups: Vec::new(),
         table_sets: tables(),
     };
     let buffer = BufferSpec {

@@ -11,8 +11,8 @@ use seqjit::runtime::isa::field::{
 };
 use seqjit::runtime::isa::layouts::{D4_MR, S3D3_AC, S3D3_TS, S3S3D3_TT, S4D4_TR};
 use seqjit::runtime::isa::{
-    AluOp, AluSet, Dtype, EngineId, Events, Execution, Generation, Layout, Lowering, OPCODES, PSUM_PITCH,
-    Tensor, Word, decode, op, opcode_info,
+    AluOp, AluSet, Dtype, EngineId, Events, Execution, Family, Generation, Layout, Lowering, OPCODES,
+    PSUM_PITCH, Tensor, Word, decode, op, opcode_info,
 };
 
 /// Bytes of each partition that words use.
@@ -32,6 +32,13 @@ pub fn opcodes(generation: Generation) -> Vec<u8> {
 pub fn is_native(opcode: u8) -> bool {
     let info = opcode_info(opcode).expect("a row of the table");
     matches!(info.lowering, Lowering::Inline | Lowering::Kernel)
+}
+
+/// Whether native code of it can be made wrong on purpose: most words of the sequencer have none that could be.
+pub fn can_be_spoilt(opcode: u8) -> bool {
+    let info = opcode_info(opcode).expect("a row of the table");
+    let sequencer = matches!(info.family, Family::Control | Family::Pseudo | Family::Custom);
+    is_native(opcode) && (!sequencer || matches!(opcode, op::MOVE | op::ALU_OP))
 }
 
 fn has_generator(generation: Generation, opcode: u8) -> bool {

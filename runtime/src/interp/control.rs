@@ -1,11 +1,13 @@
 //! Control words that the sequencer runs by itself (chapter 02 section 8).
 
+use std::ops::RangeInclusive;
+
 use super::{Exec, FaultKind, Flow};
 use crate::isa::field::{Addr8, BranchCmp, BranchMode, DataSrc};
 use crate::isa::layouts::{
     CTRL_BR, CTRL_ER, CTRL_MS, CTRL_MV, CTRL_NO_A6, CTRL_OM, CTRL_POLL_SEM, CTRL_WR, MEM_2D, PSEUDO_MEM_2D,
 };
-use crate::isa::{Addr8Form, AluOp, Decoded, Dtype};
+use crate::isa::{Addr8Form, AluOp, Decoded, Dtype, Layout};
 use crate::machine::bus::BusAccess;
 use crate::machine::{Action, Notification, NotificationKind, Update};
 use crate::sequencer::log::{LogLine, emit};
@@ -57,19 +59,52 @@ pub fn set_ordering_mode(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKin
     Ok(Flow::Next)
 }
 
+/// Stores of the sequencer that have been checked: WRITE, TENSOR_STORE.
+#[derive(Debug)]
+pub struct Stores(Vec<(BusAccess, StoreValue)>);
+
+/// What is stored.
+#[derive(Clone, Copy, Debug)]
+enum StoreValue {
+    /// Bits of the word.
+    Immediate(u64),
+    /// A register, by its number.
+    Register(u8),
+    /// A register and the next one, low half first.
+    Pair(u8),
+}
+
+impl Stores {
+    /// Does them, in order. No store reaches a register.
+    pub fn run(&self, x: &mut Exec<'_>) {
+        for (access, value) in &self.0 {
+            let register = |number| u64::from(x.register("data", number).unwrap_or_default());
+            let value = match *value {
+                StoreValue::Immediate(value) => value,
+                StoreValue::Register(number) => register(number),
+                StoreValue::Pair(number) => register(number + 1) << 32 | register(number),
+            };
+            store(x, access, value);
+        }
+    }
+}
+
 /// WRITE (section 8.6): one or two stores of four bytes, both checked before the first.
 pub fn write(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
-    let o = *x.operands::<CTRL_WR>(w)?;
-    let first = plain_address(x, "addr0", o.addr0, o.wr_size0, &[4])?;
-    let second = match o.wr_size1 {
-        0 => None,
-        size => Some(plain_address(x, "addr1", o.addr1, size, &[0, 4])?),
-    };
-    store(x, &first, o.data0);
-    if let Some(second) = second {
-        store(x, &second, o.data1);
-    }
+    check_write(x, w)?.run(x);
     Ok(Flow::Next)
+}
+
+/// The checks of WRITE.
+pub fn check_write(x: &Exec<'_>, w: &Decoded) -> Result<Stores, FaultKind> {
+    let o = x.operands::<CTRL_WR>(w)?;
+    let mut stores =
+        vec![(plain_address(x, "addr0", o.addr0, o.wr_size0, &[4])?, StoreValue::Immediate(o.data0))];
+    if o.wr_size1 != 0 {
+        let second = plain_address(x, "addr1", o.addr1, o.wr_size1, &[0, 4])?;
+        stores.push((second, StoreValue::Immediate(o.data1)));
+    }
+    Ok(Stores(stores))
 }
 
 fn plain_address(
@@ -99,16 +134,35 @@ fn store(x: &mut Exec<'_>, access: &BusAccess, value: u64) {
 
 /// NOTIFY (section 8.7): one record in the core's log.
 pub fn notify(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
+    check_notify(x, w)?.run(x);
+    Ok(Flow::Next)
+}
+
+/// The checks of NOTIFY.
+pub fn check_notify(x: &Exec<'_>, w: &Decoded) -> Result<Notify, FaultKind> {
     let o = x.operands::<CTRL_NO_A6>(w)?;
     if o.kind != 1 {
         return Err(FaultKind::unsupported("kind", format!("notification kind {}", o.kind)));
     }
-    let (engine, pc) = (Some(x.engine), x.pc);
-    let time = x.engine_state().retired * 1000;
-    let kind = NotificationKind::Explicit(o.hint);
-    emit(&LogLine::SendingNotification);
-    x.core().notifications.push(Notification { engine, pc, hint: w.word.0[3] & 0xF, time, kind });
-    Ok(Flow::Next)
+    Ok(Notify { hint: w.word.0[3] & 0xF, kind: NotificationKind::Explicit(o.hint) })
+}
+
+/// A record to be made.
+#[derive(Debug)]
+pub struct Notify {
+    hint: u8,
+    kind: NotificationKind,
+}
+
+impl Notify {
+    /// Makes it.
+    pub fn run(&self, x: &mut Exec<'_>) {
+        let (engine, pc) = (Some(x.engine), x.pc);
+        let time = x.engine_state().retired * 1000;
+        emit(&LogLine::SendingNotification);
+        let record = Notification { engine, pc, hint: self.hint, time, kind: self.kind };
+        x.core().notifications.push(record);
+    }
 }
 
 /// MOVE (section 8.8): copies 32-bit patterns into registers.
@@ -293,107 +347,159 @@ fn check_written(
 
 /// TENSOR_LOAD (section 8.11): memory to registers, extended by the dtype's sign.
 pub fn tensor_load(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
-    let o = *x.operands::<MEM_2D>(w)?;
-    let start = transfer_start(x, &o)?;
-    load_registers(x, &o, start)
+    check_load(x, w)?.run(x);
+    Ok(Flow::Next)
 }
 
 /// PSEUDO_TENSOR_LOAD: a TENSOR_LOAD from a variable (section 8.12, decision 07-18).
 pub fn pseudo_tensor_load(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
-    let (o, start) = pseudo_transfer(x, w)?;
-    load_registers(x, &o, start)
+    check_load(x, w)?.run(x);
+    Ok(Flow::Next)
 }
 
-fn load_registers(x: &mut Exec<'_>, o: &MEM_2D, start: TransferStart) -> Result<Flow, FaultKind> {
-    let accesses = elements(x, o, start)?;
+/// The transfer of a word and its start, whether a pseudo-word or not.
+fn transfer(x: &Exec<'_>, w: &Decoded) -> Result<(MEM_2D, TransferStart), FaultKind> {
+    if PSEUDO_MEM_2D::of(&w.operands).is_some() {
+        return pseudo_transfer(x, w);
+    }
+    let o = *x.operands::<MEM_2D>(w)?;
+    let start = transfer_start(x, &o)?;
+    Ok((o, start))
+}
+
+/// Loads of registers that have been checked.
+#[derive(Debug)]
+pub struct Loads {
+    dtype: Dtype,
+    from: Vec<(BusAccess, u8)>,
+}
+
+/// The checks of TENSOR_LOAD and PSEUDO_TENSOR_LOAD.
+pub fn check_load(x: &Exec<'_>, w: &Decoded) -> Result<Loads, FaultKind> {
+    let (o, start) = transfer(x, w)?;
+    let accesses = elements(x, &o, start)?;
     for ((address, access), register) in accesses.iter().zip(o.data) {
-        data_register(x, o, register)?;
+        data_register(x, &o, register)?;
         check_written(x, start.0, *address, access)?;
     }
-    let values: Vec<u64> = accesses.iter().map(|(_, a)| x.machine.bus_read(a)).collect();
-    for (value, register) in values.into_iter().zip(o.data) {
-        let low = match o.dtype {
-            Dtype::INT8 => i32::from(value as i8) as u32,
-            Dtype::INT16 => i32::from(value as i16) as u32,
-            _ => value as u32,
-        };
-        set_register(x, register, low);
-        if o.dtype == Dtype::UINT64 {
-            set_register(x, register + 1, (value >> 32) as u32);
+    let from = accesses.into_iter().map(|(_, access)| access).zip(o.data).collect();
+    Ok(Loads { dtype: o.dtype, from })
+}
+
+impl Loads {
+    /// Does them.
+    pub fn run(&self, x: &mut Exec<'_>) {
+        let mut values = [0; 32];
+        for (value, (access, _)) in values.iter_mut().zip(&self.from) {
+            *value = x.machine.bus_read(access);
+        }
+        for (value, (_, register)) in values.into_iter().zip(&self.from) {
+            let low = match self.dtype {
+                Dtype::INT8 => i32::from(value as i8) as u32,
+                Dtype::INT16 => i32::from(value as i16) as u32,
+                _ => value as u32,
+            };
+            set_register(x, *register, low);
+            if self.dtype == Dtype::UINT64 {
+                set_register(x, register + 1, (value >> 32) as u32);
+            }
         }
     }
-    Ok(Flow::Next)
 }
 
 /// TENSOR_STORE (section 8.12): registers or packed immediates to memory, truncated to the dtype.
 pub fn tensor_store(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
-    let o = *x.operands::<MEM_2D>(w)?;
-    let start = transfer_start(x, &o)?;
-    store_registers(x, &o, start)
+    check_store(x, w)?.run(x);
+    Ok(Flow::Next)
 }
 
 /// PSEUDO_TENSOR_STORE: a TENSOR_STORE to a variable (section 8.12, decision 07-18).
 pub fn pseudo_tensor_store(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
-    let (o, start) = pseudo_transfer(x, w)?;
-    store_registers(x, &o, start)
+    check_store(x, w)?.run(x);
+    Ok(Flow::Next)
 }
 
-fn store_registers(x: &mut Exec<'_>, o: &MEM_2D, start: TransferStart) -> Result<Flow, FaultKind> {
-    let accesses = elements(x, o, start)?;
-    let size = o.dtype.bytes();
-    let mut values = Vec::with_capacity(accesses.len());
-    for k in 0..accesses.len() {
-        values.push(match o.src_datasrc {
-            DataSrc::IMMEDIATE => {
-                let slot = o.data.get(k * size..(k + 1) * size).ok_or_else(|| {
-                    FaultKind::illegal("num_elem", accesses.len(), format!("at most {}", 32 / size))
-                })?;
-                slot.iter().rev().fold(0, |v, b| v << 8 | u64::from(*b))
-            }
-            _ => data_register(x, o, o.data[k])?,
-        });
-    }
-    for ((_, access), value) in accesses.iter().zip(values) {
-        store(x, access, value);
-    }
-    Ok(Flow::Next)
+/// The checks of TENSOR_STORE and PSEUDO_TENSOR_STORE.
+pub fn check_store(x: &Exec<'_>, w: &Decoded) -> Result<Stores, FaultKind> {
+    let (o, start) = transfer(x, w)?;
+    let accesses = elements(x, &o, start)?;
+    let (size, count) = (o.dtype.bytes(), accesses.len());
+    let value = |k: usize| match o.src_datasrc {
+        DataSrc::IMMEDIATE => {
+            let slot = o
+                .data
+                .get(k * size..(k + 1) * size)
+                .ok_or_else(|| FaultKind::illegal("num_elem", count, format!("at most {}", 32 / size)))?;
+            Ok(StoreValue::Immediate(slot.iter().rev().fold(0, |v, b| v << 8 | u64::from(*b))))
+        }
+        _ => {
+            data_register(x, &o, o.data[k])?;
+            let pair = o.dtype == Dtype::UINT64;
+            Ok(if pair { StoreValue::Pair(o.data[k]) } else { StoreValue::Register(o.data[k]) })
+        }
+    };
+    let values = (0..count).map(value).collect::<Result<Vec<_>, FaultKind>>()?;
+    Ok(Stores(accesses.into_iter().map(|(_, access)| access).zip(values).collect()))
 }
 
 /// EVENT_SEMAPHORE_RANGE_CLEAR (section 8.15): each semaphore := 0, ascending.
 pub fn range_clear(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
-    let o = *x.operands::<CTRL_ER>(w)?;
+    let range = check_range_clear(x, w)?;
+    clear(x, range);
+    Ok(Flow::Next)
+}
+
+/// The checks of EVENT_SEMAPHORE_RANGE_CLEAR; its semaphores.
+pub fn check_range_clear(x: &Exec<'_>, w: &Decoded) -> Result<RangeInclusive<u8>, FaultKind> {
+    let o = x.operands::<CTRL_ER>(w)?;
     if o.mode != 1 {
         return Err(FaultKind::unsupported("mode", format!("range clear mode {}", o.mode)));
     }
     if o.first > o.last {
         return Err(FaultKind::illegal("first", o.first, format!("at most last = {}", o.last)));
     }
-    for index in o.first..=o.last {
+    Ok(o.first..=o.last)
+}
+
+/// Clears semaphores.
+pub fn clear(x: &mut Exec<'_>, semaphores: RangeInclusive<u8>) {
+    for index in semaphores {
         let change = x.core().sync.apply(&Update { action: Action::Write, index, value: 0 });
         let (core, engine, pc) = (x.core, x.engine, x.pc);
         note_change(x.machine, core, Some(engine), pc, &change);
         x.ends_turn |= wakes_fragile_wait(&x.machine.cores[core], engine, &change);
     }
-    Ok(Flow::Next)
 }
 
 /// MOVE_SHAPE (section 8.17): immediates to shape registers, or between them and registers.
 pub fn move_shape(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
+    let o = check_move_shape(x, w)?;
+    run_move_shape(x, &o);
+    Ok(Flow::Next)
+}
+
+/// The checks of MOVE_SHAPE; its operands.
+pub fn check_move_shape(x: &Exec<'_>, w: &Decoded) -> Result<CTRL_MS, FaultKind> {
     let o = *x.operands::<CTRL_MS>(w)?;
     if o.shape_reg_type != 0 {
         return Err(FaultKind::unsupported("shape_reg_type", format!("type {}", o.shape_reg_type)));
     }
     let moves = usize::from(o.num_move);
     let shapes = o.shape_registers.get(..moves).filter(|s| !s.is_empty() && s.iter().all(|n| *n < 4));
-    let shapes =
-        shapes.ok_or_else(|| FaultKind::illegal("num_move", moves, "1 to 4, shape registers 0 to 3"))?;
-    let data = |k: usize, j: usize| o.data[4 * k + j];
+    shapes.ok_or_else(|| FaultKind::illegal("num_move", moves, "1 to 4, shape registers 0 to 3"))?;
     if o.move_type > 2 {
         return Err(FaultKind::illegal("move_type", o.move_type, "0 to 2"));
     }
     for k in (0..4 * moves).filter(|_| o.move_type != 0) {
         x.register("data", o.data[k])?;
     }
+    Ok(o)
+}
+
+/// MOVE_SHAPE with operands that have been checked.
+pub fn run_move_shape(x: &mut Exec<'_>, o: &CTRL_MS) {
+    let data = |k: usize, j: usize| o.data[4 * k + j];
+    let shapes = &o.shape_registers[..usize::from(o.num_move)];
     match o.move_type {
         1 => emit(&LogLine::Label("MoveShape(RegToShape)")),
         2 => emit(&LogLine::Label("MoveShape(ShapeToReg)")),
@@ -406,7 +512,10 @@ pub fn move_shape(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
                     let at = 8 * k + 2 * j;
                     x.engine_state().shapes[shape][j] = u16::from_le_bytes([o.data[at], o.data[at + 1]]);
                 }
-                1 => x.engine_state().shapes[shape][j] = x.register("data", data(k, j))? as u16,
+                1 => {
+                    let value = x.register("data", data(k, j)).unwrap_or_default();
+                    x.engine_state().shapes[shape][j] = value as u16;
+                }
                 _ => {
                     let value = x.engine_state().shapes[shape][j];
                     set_register(x, data(k, j), value.into());
@@ -414,13 +523,28 @@ pub fn move_shape(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
             }
         }
     }
-    Ok(Flow::Next)
 }
 
 /// POLL_SEM (section 8.18): folds consecutive cells into a register; a result other than zero is written
 /// back as often.
 pub fn poll_sem(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
-    let o = *x.operands::<CTRL_POLL_SEM>(w)?;
+    check_poll(x, w)?.run(x)?;
+    Ok(Flow::Next)
+}
+
+/// A POLL_SEM whose reads have been checked.
+#[derive(Debug)]
+pub struct Poll {
+    fold: fn(u32, u32) -> u32,
+    reads: Vec<BusAccess>,
+    /// Where the result goes unless it is zero. Only then does a bad address matter.
+    writes: Result<Vec<BusAccess>, FaultKind>,
+    register: u8,
+}
+
+/// The checks of POLL_SEM, but for what depends on the cells.
+pub fn check_poll(x: &Exec<'_>, w: &Decoded) -> Result<Poll, FaultKind> {
+    let o = x.operands::<CTRL_POLL_SEM>(w)?;
     if !(1..=16).contains(&o.n_read) {
         return Err(FaultKind::illegal("n_read", o.n_read, "1 to 16"));
     }
@@ -434,20 +558,34 @@ pub fn poll_sem(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
         other => return Err(FaultKind::illegal("op", other.text(), "ADD, MAX, MIN, AND, OR or XOR")),
     };
     let address = |start: u64, k: u8| start.wrapping_add(4 * u64::from(k));
-    let cells = |x: &Exec<'_>, field, start: u64| -> Result<Vec<BusAccess>, FaultKind> {
+    let cells = |field, start: u64| -> Result<Vec<BusAccess>, FaultKind> {
         (0..o.n_read).map(|k| x.machine.bus_access(field, address(start, k), 4)).collect()
     };
-    let reads = cells(x, "addr", o.addr)?;
+    let reads = cells("addr", o.addr)?;
     for (k, access) in (0..).zip(&reads) {
         check_written(x, "addr", address(o.addr, k), access)?;
     }
     x.register("result", o.result)?;
-    let values: Vec<u32> = reads.iter().map(|a| x.machine.bus_read(a) as u32).collect();
-    let result = values[1..].iter().fold(values[0], |a, b| fold(a, *b));
-    let writes = if result == 0 { Vec::new() } else { cells(x, "res_writeback_addr", o.res_writeback_addr)? };
-    set_register(x, o.result, result);
-    for access in &writes {
-        store(x, access, result.into());
+    Ok(Poll { fold, reads, writes: cells("res_writeback_addr", o.res_writeback_addr), register: o.result })
+}
+
+impl Poll {
+    /// Does it.
+    ///
+    /// # Errors
+    /// The result is to be written to a bad address; nothing has been done.
+    pub fn run(&self, x: &mut Exec<'_>) -> Result<(), FaultKind> {
+        let values = self.reads.iter().map(|access| x.machine.bus_read(access) as u32);
+        let result = values.reduce(self.fold).unwrap_or_default();
+        let writes = match &self.writes {
+            _ if result == 0 => &[],
+            Ok(writes) => writes.as_slice(),
+            Err(fault) => return Err(fault.clone()),
+        };
+        set_register(x, self.register, result);
+        for access in writes {
+            store(x, access, result.into());
+        }
+        Ok(())
     }
-    Ok(Flow::Next)
 }

@@ -1,16 +1,15 @@
 //! DMA: words that start transfers, and turns of the queues (chapter 06 section 6, chapter 07 sections 9.2
 //! and 11). Moving the bytes is in [`super::transfer`].
 
-use std::sync::Arc;
-
 use super::fault::Address;
 use super::transfer::{check, perform};
 use super::{Exec, Fault, FaultKind, Flow};
 use crate::isa::field::{Addr8, BoundReg, DgeComputeOp, DgeOpcode};
 use crate::isa::layouts::{DMA_DIRECT2D, PSEUDO_DMA_DIRECT2D, PSEUDO_DMA_TRIGGER};
-use crate::isa::{Addr8Form, Decoded, EngineId, Layout, Word, op};
+use crate::isa::{Addr8Form, Decoded, Dtype, EngineId, Layout, Word, op};
 use crate::machine::Machine;
 use crate::machine::dma::{Move, MoveOp, Pattern, RINGS, Transfer};
+use crate::machine::soc::Target;
 use crate::machine::{Action, Update};
 use crate::sequencer::note_change;
 
@@ -105,13 +104,25 @@ fn submit_direct(x: &mut Exec<'_>, o: &DMA_DIRECT2D) -> Result<Flow, FaultKind> 
         size: o.dst_elem_size,
         bound: o.dst_bound_reg,
     };
-    let op = match (o.compute_op, o.in_dtype == o.out_dtype) {
-        (DgeComputeOp::NONE, true) => MoveOp::Copy,
-        (DgeComputeOp::NONE, false) => MoveOp::Cast { from: o.in_dtype, to: o.out_dtype },
-        (op, _) => MoveOp::Combine { op, from: o.in_dtype, to: o.out_dtype },
-    };
+    let op = move_op(o.compute_op, o.in_dtype, o.out_dtype);
     let one = Move { source: source.pattern(x)?, destination: destination.pattern(x)?, op };
-    check(x.machine, &one)?;
+    submit(x, vec![one], (o.semaphore, o.sem_increment))
+}
+
+/// What a generated transfer does to elements on their way.
+pub(super) fn move_op(compute: DgeComputeOp, from: Dtype, to: Dtype) -> MoveOp {
+    match (compute, from == to) {
+        (DgeComputeOp::NONE, true) => MoveOp::Copy,
+        (DgeComputeOp::NONE, false) => MoveOp::Cast { from, to },
+        (op, _) => MoveOp::Combine { op, from, to },
+    }
+}
+
+/// Checks moves and puts them as one transfer into the issuing engine's queue for generated DMA.
+pub(super) fn submit(x: &mut Exec<'_>, moves: Vec<Move>, completion: (u8, u8)) -> Result<Flow, FaultKind> {
+    for one in &moves {
+        check(x.machine, one)?;
+    }
     let engine = x.engine;
     let issued_by = (engine, x.pc);
     let core = x.core;
@@ -123,8 +134,8 @@ fn submit_direct(x: &mut Exec<'_>, o: &DMA_DIRECT2D) -> Result<Flow, FaultKind> 
             "one for generated DMA",
         )
     })?;
-    let completion = Some((o.semaphore, o.sem_increment));
-    queue.pending.push_back(Transfer { moves: Arc::from([one]), completion, issued_by });
+    let completion = Some(completion);
+    queue.pending.push_back(Transfer { moves: moves.into(), completion, issued_by });
     x.ends_turn = true;
     Ok(Flow::Next)
 }
@@ -142,31 +153,47 @@ struct Side {
 impl Side {
     /// Resolves the address at issue: registers and table entries are read now.
     fn pattern(&self, x: &Exec<'_>) -> Result<Pattern, FaultKind> {
-        let address = resolve(x, self.field, self.start)?;
-        let start = x.machine.route(address).ok_or_else(|| FaultKind::Memory {
-            field: self.field,
-            address: Address::Soc(address),
-            reason: "nothing is mapped there".into(),
-        })?;
-        let size = if self.size == 0 { 0x1_0000 } else { u64::from(self.size) };
+        let start = target(x, self.field, self.start)?;
+        let size = run_bytes(self.size);
         let dims = vec![
             (size, 1),
             (self.counts[0].into(), self.steps[0].into()),
             (self.counts[1].into(), self.steps[1].into()),
         ];
-        let limit = match self.bound.0 {
-            0 => None,
-            b if b & 0x80 != 0 => Some((u64::from(x.register(self.field, b & 0x3F)?), b & 0x40 != 0)),
-            b => {
-                return Err(FaultKind::illegal(
-                    self.field,
-                    format!("bound register 0x{b:02x}"),
-                    "0 or bit 7 set",
-                ));
-            }
-        };
-        Ok(Pattern { start, dims, limit })
+        Ok(Pattern { start, dims, limit: limit(x, self.field, self.bound)? })
     }
+}
+
+/// Bytes of a run; the code 0 stands for 65536 (chapter 06 section 6).
+pub(super) fn run_bytes(code: u16) -> u64 {
+    if code == 0 { 0x1_0000 } else { u64::from(code) }
+}
+
+/// What a bound register byte allows, and whether an excess stays quiet (chapter 03 section 5).
+pub(super) fn limit(
+    x: &Exec<'_>,
+    field: &'static str,
+    bound: BoundReg,
+) -> Result<Option<(u64, bool)>, FaultKind> {
+    match bound.0 {
+        0 => Ok(None),
+        b if b & 0x80 != 0 => Ok(Some((u64::from(x.register(field, b & 0x3F)?), b & 0x40 != 0))),
+        b => Err(FaultKind::illegal(field, format!("bound register 0x{b:02x}"), "0 or bit 7 set")),
+    }
+}
+
+/// The memory behind a DMA operand.
+pub(super) fn target(x: &Exec<'_>, field: &'static str, start: Addr8) -> Result<Target, FaultKind> {
+    mapped(x, field, resolve(x, field, start)?)
+}
+
+/// The memory behind a SoC address.
+pub(super) fn mapped(x: &Exec<'_>, field: &'static str, address: u64) -> Result<Target, FaultKind> {
+    x.machine.route(address).ok_or_else(|| FaultKind::Memory {
+        field,
+        address: Address::Soc(address),
+        reason: "nothing is mapped there".into(),
+    })
 }
 
 /// The SoC address of a DMA operand (chapter 02 section 5.1).
@@ -205,7 +232,7 @@ pub fn run_next(machine: &mut Machine, core: usize, queue: usize) -> Result<bool
 }
 
 /// As many increments as the word or block asks for, in one step: no wait sees a value in between.
-fn post(machine: &mut Machine, core: usize, pc: u64, semaphore: u8, amount: u8) {
+pub(super) fn post(machine: &mut Machine, core: usize, pc: u64, semaphore: u8, amount: u8) {
     for _ in 0..amount {
         let update = Update { action: Action::Increment, index: semaphore, value: 0 };
         let change = machine.cores[core].sync.apply(&update);

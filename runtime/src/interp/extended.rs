@@ -1,7 +1,7 @@
 //! EXTENDED_INST: opcodes behind byte 12 (chapter 03 section 8.2, chapter 04 section 3.3).
 
 use super::tensor_tensor::{Operation, integer_operator};
-use super::{Access, Exec, FaultKind, Flow};
+use super::{Access, Exec, FaultKind, Flow, remote};
 use crate::isa::layouts::EXTENDED_TTA;
 use crate::isa::{Decoded, Operands, PARTITIONS};
 
@@ -12,6 +12,8 @@ const PORT: u8 = 16;
 pub fn run(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
     match &w.operands {
         Operands::EXTENDED_TTA(o) => tensor_tensor(x, o),
+        Operands::EXTENDED_RDMA_DESC_GEN(o) => remote::describe(x, o),
+        Operands::EXTENDED_RDMA_DESC_START(_) => remote::start(x),
         Operands::EXTENDED(o) if o.extended_opcode == 0 => Ok(Flow::Next),
         _ => Err(FaultKind::unsupported("extended_opcode", format!("sub-opcode {}", w.word.0[12]))),
     }

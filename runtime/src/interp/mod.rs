@@ -2,6 +2,8 @@
 //! family; [`HANDLERS`] is derived from the opcode table.
 
 pub mod activation;
+pub mod collective;
+pub mod compress;
 pub mod control;
 pub mod copy;
 pub mod dequantize;
@@ -11,10 +13,13 @@ pub mod extended;
 mod fault;
 pub mod fill;
 pub mod gather;
+pub mod generated;
 pub mod lanes;
 pub mod pe;
+pub mod pseudo;
 pub mod random;
 pub mod register_alu;
+pub mod remote;
 pub mod search;
 pub mod select;
 pub mod shuffle;
@@ -22,6 +27,7 @@ pub mod sort;
 pub mod tensor_reduce;
 pub mod tensor_scalar;
 pub mod tensor_tensor;
+pub mod test_event;
 pub mod transfer;
 mod translated;
 mod walk;
@@ -47,6 +53,11 @@ pub enum Flow {
     Jump(u64),
     /// Stop the engine.
     Halt,
+    /// Stay: the word waits for another engine or core and is tried again. What it has done so far must not
+    /// happen twice; [`Engine::ticket`](crate::machine::Engine::ticket) tells.
+    Block,
+    /// Go on behind it; whoever finishes what it began publishes its updates.
+    Deferred,
 }
 
 /// An interpreter function: executes the body of a word whose waits are satisfied. It checks everything

@@ -4,6 +4,7 @@ use super::{Exec, FaultKind, Flow};
 use crate::isa::field::DataSrc;
 use crate::isa::layouts::CTRL_AL;
 use crate::isa::{AluOp, AluSet, Decoded, Dtype, Generation};
+use crate::machine::Engine;
 use crate::num::{canonical, eval_bitvec, eval_f32, eval_int};
 use crate::sequencer::error::{ErrorClass, report};
 
@@ -52,24 +53,43 @@ fn narrow(x: &mut Exec<'_>, o: &CTRL_AL, w: &Decoded) -> Result<(), FaultKind> {
         _ => x.register("src1_lo", o.src1_lo)?,
     };
     x.register("dst_lo", o.dst_lo)?;
-    let mut flags = 0;
-    let result = match o.dtype {
-        Dtype::FP32 if !is_bitwise(o.op) => {
-            let (value, raised) = float(o.op, f32::from_bits(a), f32::from_bits(b))?;
-            flags = raised;
-            value
-        }
-        Dtype::FP32 | Dtype::INT32 | Dtype::UINT32 if is_bitwise(o.op) => {
-            bits(o.op, a.into(), b.into(), 32, o.dtype)? as u32
-        }
-        Dtype::INT8 | Dtype::UINT8 | Dtype::INT16 | Dtype::UINT16 | Dtype::INT32 | Dtype::UINT32 => {
-            integer(o.op, a, b, o.dtype)?
-        }
-        other => return Err(FaultKind::illegal("dtype", other.text(), "an integer or fp32")),
-    };
+    let (result, flags) = narrow_value(o.op, o.dtype, a, b)?;
     report_flags(x, w, flags)?;
     set(x, o.dst_lo, result);
     Ok(())
+}
+
+/// An operation of 32 bits or less, and the flags that it raises.
+fn narrow_value(op: AluOp, dtype: Dtype, a: u32, b: u32) -> Result<(u32, u32), FaultKind> {
+    match dtype {
+        Dtype::FP32 if !is_bitwise(op) => float(op, f32::from_bits(a), f32::from_bits(b)),
+        Dtype::FP32 | Dtype::INT32 | Dtype::UINT32 if is_bitwise(op) => {
+            Ok((bits(op, a.into(), b.into(), 32, dtype)? as u32, 0))
+        }
+        Dtype::INT8 | Dtype::UINT8 | Dtype::INT16 | Dtype::UINT16 | Dtype::INT32 | Dtype::UINT32 => {
+            Ok((integer(op, a, b, dtype)?, 0))
+        }
+        other => Err(FaultKind::illegal("dtype", other.text(), "an integer or fp32")),
+    }
+}
+
+/// The result of an operation on register values, without the registers: 32 bits, or 64 for the datatypes of 64 bits;
+/// and the flags that it raises, of which [`reported_flags`] make a record.
+///
+/// # Errors
+/// The operation is not supported, or divides integers by zero.
+pub fn evaluate(op: AluOp, dtype: Dtype, a: u64, b: u64, strict: bool) -> Result<(u64, u32), FaultKind> {
+    if dtype.is_64bit() {
+        return Ok((wide_value(op, dtype, a, b, strict)?, 0));
+    }
+    let (value, flags) = narrow_value(op, dtype, a as u32, b as u32)?;
+    Ok((value.into(), flags))
+}
+
+/// The flags of which an engine makes error records: inexact and underflow only where asked for.
+pub fn reported_flags(engine: &Engine) -> u32 {
+    let all = INEXACT | UNDERFLOW | OVERFLOW | DIVIDE_BY_ZERO | INVALID;
+    if engine.seq.report_inexact { all } else { all & !(INEXACT | UNDERFLOW) }
 }
 
 fn bits(op: AluOp, a: u64, b: u64, width: u32, dtype: Dtype) -> Result<u64, FaultKind> {
@@ -109,19 +129,7 @@ fn wide(x: &mut Exec<'_>, o: &CTRL_AL) -> Result<(), FaultKind> {
         DataSrc::IMMEDIATE => o.immediate,
         _ => pair(x, "src1_lo", o.src1_lo, o.src1_hi)?,
     };
-    let set_of_integers = o.op.in_set(AluSet::IS, Generation::Maverick);
-    let result = if is_bitwise(o.op) || o.op == AluOp::BYPASS {
-        bits(o.op, a, b, 64, o.dtype)?
-    } else if set_of_integers || !x.machine.options.strict {
-        let evaluated = eval_int(o.op, a as i64, b as i64, o.dtype);
-        let (value, by_zero) = evaluated.map_err(|_| unsupported(o.op, o.dtype))?;
-        if by_zero {
-            return Err(FaultKind::IntegerDivision);
-        }
-        value as u64
-    } else {
-        return Err(unsupported(o.op, o.dtype));
-    };
+    let result = wide_value(o.op, o.dtype, a, b, x.machine.options.strict)?;
     x.register("dst_lo", o.dst_lo)?;
     if o.dst_dtype != Dtype::INVALID && !o.dst_dtype.is_64bit() {
         set(x, o.dst_lo, result as u32);
@@ -131,6 +139,17 @@ fn wide(x: &mut Exec<'_>, o: &CTRL_AL) -> Result<(), FaultKind> {
     set(x, o.dst_lo, result as u32);
     set(x, o.dst_hi, (result >> 32) as u32);
     Ok(())
+}
+
+fn wide_value(op: AluOp, dtype: Dtype, a: u64, b: u64, strict: bool) -> Result<u64, FaultKind> {
+    if is_bitwise(op) || op == AluOp::BYPASS {
+        return bits(op, a, b, 64, dtype);
+    }
+    if strict && !op.in_set(AluSet::IS, Generation::Maverick) {
+        return Err(unsupported(op, dtype));
+    }
+    let (value, by_zero) = eval_int(op, a as i64, b as i64, dtype).map_err(|_| unsupported(op, dtype))?;
+    if by_zero { Err(FaultKind::IntegerDivision) } else { Ok(value as u64) }
 }
 
 /// Flags of one operation in C `fenv` order.
@@ -230,14 +249,13 @@ fn exact_sum(a: f64, b: f64, r: f64) -> bool {
     sum == r && error == 0.0
 }
 
-/// One record a flag, in ascending order; inexact and underflow only where asked for. That an error cannot
+/// One record a flag, in ascending order. That an error cannot
 /// be reported is fatal (chapter 01 section 13.2).
 fn report_flags(x: &mut Exec<'_>, w: &Decoded, flags: u32) -> Result<(), FaultKind> {
     let (engine, pc, hint) = (x.engine, x.pc, w.word.0[3] & 0xF);
-    let seq = &x.engine_state().seq;
-    let wanted = if seq.report_inexact { flags } else { flags & !(INEXACT | UNDERFLOW) };
+    let wanted = flags & reported_flags(x.engine_state());
     if wanted != 0
-        && let Some(assertion) = seq.block_assertion()
+        && let Some(assertion) = x.engine_state().seq.block_assertion()
     {
         return Err(assertion);
     }

@@ -4,6 +4,7 @@ use super::lanes::{read_lane, write_lane};
 use super::{Access, Cursor, Exec, FaultKind, Flow, Walk};
 use crate::isa::Decoded;
 use crate::isa::layouts::{CTRL_IM, S4D4_TR};
+use crate::machine::Core;
 use crate::machine::hidden::LaneMask;
 
 /// Lanes that move among each other, and elements of a transposed tile.
@@ -95,4 +96,15 @@ fn operands(x: &Exec<'_>, o: &S4D4_TR) -> Result<(Walk, Walk), FaultKind> {
     let src = x.tensor("src", &o.src, o.in_dtype, lanes, Access::Read)?;
     let dst = x.tensor("dst", &o.dst, o.out_dtype, lanes, Access::Write)?;
     Ok((src, dst))
+}
+
+/// The rows of one quadrant after its tiles of 32 lanes by 32 elements have been transposed: what reads a
+/// transposed source. The count is a multiple of 32.
+pub fn transposed_rows(core: &Core, src: &Walk, first: usize) -> Vec<Vec<u8>> {
+    let rows: Vec<Vec<u8>> = (0..QUADRANT).map(|lane| read_lane(core, src, first + lane)).collect();
+    let element = |lane: usize, k: usize| {
+        let (tile, column) = (k / QUADRANT, k % QUADRANT);
+        &rows[column][(tile * QUADRANT + lane) * src.size..][..src.size]
+    };
+    (0..QUADRANT).map(|lane| (0..src.count).flat_map(|k| element(lane, k)).copied().collect()).collect()
 }

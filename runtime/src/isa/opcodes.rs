@@ -77,8 +77,10 @@ pub enum Lowering {
     Inline,
     /// Native code calls a SIMD kernel, because arithmetic dominates.
     Kernel,
-    /// Native code calls the interpreter's function.
+    /// The interpreter's function runs it in every tier: it starts transfers.
     Call,
+    /// The sequencer does what it wants, in every tier: it stops the engine, or makes it read its words again.
+    Sequencer,
     /// The interpreter runs it.
     NotYet,
 }
@@ -90,6 +92,7 @@ impl Lowering {
             Lowering::Inline => "inline",
             Lowering::Kernel => "kernel",
             Lowering::Call => "call",
+            Lowering::Sequencer => "sequencer",
             Lowering::NotYet => "not yet",
         }
     }
@@ -197,8 +200,8 @@ macro_rules! for_each_opcode {
     0x82 TRANSPOSE_BATCH_NORM_STATS2               [Y Y Y Y] [DVE         ] BatchNorm           [S4D2_BN] later;
     0x83 TRANSPOSE_TENSOR_REDUCE_ARITH_OP          [Y Y Y Y] [DVE         ] TensorReduce        [S4D4_TR] later;
     0x84 TRANSPOSE_TENSOR_REDUCE_BITVEC_OP         [Y Y Y Y] [DVE         ] TensorReduce        [S4D4_TR] later;
-    0x85 CUSTOM_OP_HEADER                          [Y Y Y Y] [POOL        ] Custom              [CUSTOM_OP_HEADER] later;
-    0x86 CUSTOM_OP_PAYLOAD                         [Y Y Y Y] [POOL        ] Custom              [CUSTOM_OP_PAYLOAD] later;
+    0x85 CUSTOM_OP_HEADER                          [Y Y Y Y] [POOL        ] Custom              [CUSTOM_OP_HEADER] refuse "custom operators need a host callback";
+    0x86 CUSTOM_OP_PAYLOAD                         [Y Y Y Y] [POOL        ] Custom              [CUSTOM_OP_PAYLOAD] refuse "custom operators need a host callback";
     0x87 TENSOR_SCALAR_PTR_MULTI_DUAL_ARITH        [d - - -] [DVE         ] TensorScalar        [S4D4_TSM] refuse "no microprogram on any generation";
     0x88 TENSOR_SCALAR_PTR_MULTI_DUAL_BITVEC       [d - - -] [DVE         ] TensorScalar        [S4D4_TSM] refuse "no microprogram on any generation";
     0x8A TENSOR_TENSOR_ADD_BF16                    [Y - - -] [POOL DVE    ] TensorTensor        [S3S3D3_TT] later;
@@ -210,7 +213,7 @@ macro_rules! for_each_opcode {
     0x92 TENSOR_SCALAR_AFFINE_SELECT               [Y Y Y Y] [POOL        ] Select              [S2D2_TS_AS] run select::affine_select => kernel;
     0x93 TRANSPOSE_TENSOR_SCALAR_ARITH_OP          [Y Y Y Y] [DVE         ] TensorScalar        [S3D3_TS] later;
     0x94 BATCH_NORM_GRAD_ACCUMULATE2               [Y Y Y Y] [DVE         ] BatchNorm           [S3S3D1_BN2] later;
-    0x95 MODIFY_POOL_CONFIG                        [Y Y Y Y] [POOL        ] Custom              [MODIFY_POOL_CONFIG] run control::nop;
+    0x95 MODIFY_POOL_CONFIG                        [Y Y Y Y] [POOL        ] Custom              [MODIFY_POOL_CONFIG] run control::nop => inline;
     0x96 SORT                                      [Y Y Y Y] [POOL        ] Sort                [S1D2_SORT] run sort::sort;
     0x98 TENSOR_SCALAR_SELECT                      [Y Y Y Y] [DVE         ] Select              [S3D3_TS_SELECT] later;
     0x99 CAST_PREDICATED                           [Y Y Y Y] [DVE         ] Select              [S3S3D3_TT] later;
@@ -219,67 +222,67 @@ macro_rules! for_each_opcode {
     0x9C TENSOR_REDUCE_RANGE_CHECK                 [d d d d] [POOL DVE    ] TensorReduce        [UNKNOWN] refuse "payload layout not recovered";
     0x9D SCALAR_TENSOR_TENSOR_ARITH                [Y Y Y Y] [DVE         ] ScalarTensorTensor  [S2S2D2_STT] later;
     0x9E SCALAR_TENSOR_TENSOR_BITVEC               [Y Y Y Y] [DVE         ] ScalarTensorTensor  [S2S2D2_STT] later;
-    0x9F ENGINE_NOP                                [Y Y Y Y] [ANY         ] Control             [CTRL_IM] run control::engine_nop;
-    0xA0 EVENT_SEMAPHORE                           [Y Y Y Y] [ANY         ] Control             [CTRL_ES] run control::nop;
-    0xA1 HALT                                      [Y Y Y Y] [ANY         ] Control             [CTRL_NO_A1] run control::halt;
-    0xA2 DRAIN                                     [Y Y Y Y] [ANY         ] Control             [CTRL_NO_A2] run control::drain;
-    0xA3 INSTRUCTION_FLUSH                         [Y Y Y Y] [ANY         ] Control             [CTRL_NO_A3] run control::flush;
-    0xA4 NOP                                       [Y Y Y Y] [ANY         ] Control             [CTRL_NO_A4] run control::nop;
-    0xA5 WRITE                                     [Y Y Y Y] [ANY         ] Control             [CTRL_WR] run control::write;
-    0xA6 NOTIFY                                    [Y Y Y Y] [ANY         ] Control             [CTRL_NO_A6] run control::notify;
-    0xA7 MOVE                                      [Y Y Y Y] [ANY         ] Control             [CTRL_MV] run control::mov;
-    0xA8 ALU_OP                                    [Y Y Y Y] [ANY         ] Control             [CTRL_AL] run register_alu::alu_op;
-    0xA9 COMPARE_BRANCH                            [Y Y Y Y] [ANY         ] Control             [CTRL_BR] run control::compare_branch;
-    0xAA TENSOR_LOAD                               [Y Y Y Y] [ANY         ] Control             [MEM_2D] run control::tensor_load;
-    0xAB TENSOR_STORE                              [Y Y Y Y] [ANY         ] Control             [MEM_2D] run control::tensor_store;
-    0xB0 EVENT_SEMAPHORE_RANGE_CLEAR               [Y Y Y Y] [ANY         ] Control             [CTRL_ER] run control::range_clear;
-    0xB1 SET_ORDERING_MODE                         [Y Y Y Y] [ANY         ] Control             [CTRL_OM] run control::set_ordering_mode;
-    0xB2 MOVE_SHAPE                                [Y Y Y Y] [ANY         ] Control             [CTRL_MS] run control::move_shape;
-    0xB3 POLL_SEM                                  [Y Y Y Y] [ANY         ] Control             [CTRL_POLL_SEM] run control::poll_sem;
-    0xB4 TEST_EVENT_SEM                            [- - Y Y] [ANY         ] Control             [CTRL_TEST_ES] later;
-    0xB5 BRANCH_PREFETCH_HINT                      [Y Y Y Y] [ANY         ] Control             [CTRL_BR_HINT] run control::branch_hint;
+    0x9F ENGINE_NOP                                [Y Y Y Y] [ANY         ] Control             [CTRL_IM] run control::engine_nop => inline;
+    0xA0 EVENT_SEMAPHORE                           [Y Y Y Y] [ANY         ] Control             [CTRL_ES] run control::nop => inline;
+    0xA1 HALT                                      [Y Y Y Y] [ANY         ] Control             [CTRL_NO_A1] run control::halt => sequencer;
+    0xA2 DRAIN                                     [Y Y Y Y] [ANY         ] Control             [CTRL_NO_A2] run control::drain => inline;
+    0xA3 INSTRUCTION_FLUSH                         [Y Y Y Y] [ANY         ] Control             [CTRL_NO_A3] run control::flush => sequencer;
+    0xA4 NOP                                       [Y Y Y Y] [ANY         ] Control             [CTRL_NO_A4] run control::nop => inline;
+    0xA5 WRITE                                     [Y Y Y Y] [ANY         ] Control             [CTRL_WR] run control::write => kernel;
+    0xA6 NOTIFY                                    [Y Y Y Y] [ANY         ] Control             [CTRL_NO_A6] run control::notify => kernel;
+    0xA7 MOVE                                      [Y Y Y Y] [ANY         ] Control             [CTRL_MV] run control::mov => inline;
+    0xA8 ALU_OP                                    [Y Y Y Y] [ANY         ] Control             [CTRL_AL] run register_alu::alu_op => inline;
+    0xA9 COMPARE_BRANCH                            [Y Y Y Y] [ANY         ] Control             [CTRL_BR] run control::compare_branch => inline;
+    0xAA TENSOR_LOAD                               [Y Y Y Y] [ANY         ] Control             [MEM_2D] run control::tensor_load => kernel;
+    0xAB TENSOR_STORE                              [Y Y Y Y] [ANY         ] Control             [MEM_2D] run control::tensor_store => kernel;
+    0xB0 EVENT_SEMAPHORE_RANGE_CLEAR               [Y Y Y Y] [ANY         ] Control             [CTRL_ER] run control::range_clear => kernel;
+    0xB1 SET_ORDERING_MODE                         [Y Y Y Y] [ANY         ] Control             [CTRL_OM] run control::set_ordering_mode => kernel;
+    0xB2 MOVE_SHAPE                                [Y Y Y Y] [ANY         ] Control             [CTRL_MS] run control::move_shape => kernel;
+    0xB3 POLL_SEM                                  [Y Y Y Y] [ANY         ] Control             [CTRL_POLL_SEM] run control::poll_sem => kernel;
+    0xB4 TEST_EVENT_SEM                            [- - Y Y] [ANY         ] Control             [CTRL_TEST_ES] run test_event::test_event_sem;
+    0xB5 BRANCH_PREFETCH_HINT                      [Y Y Y Y] [ANY         ] Control             [CTRL_BR_HINT] run control::branch_hint => inline;
     0xB6 COMPACT_CONTROL_INST                      [- - - Y] [ANY         ] Control             [CTRL_CCI] refuse "condition codes not recovered";
-    0xB8 DMAMEMCPY as DMA_DIRECT2D                 [Y Y Y Y] [ANY         ] Dma                 [DMA_DIRECT2D] run dma::direct2d;
-    0xB9 DMA_MEMCPY2                               [- - - Y] [ANY         ] Dma                 [DMA_COPY2D] later;
+    0xB8 DMAMEMCPY as DMA_DIRECT2D                 [Y Y Y Y] [ANY         ] Dma                 [DMA_DIRECT2D] run dma::direct2d => call;
+    0xB9 DMA_MEMCPY2                               [- - - Y] [ANY         ] Dma                 [DMA_COPY2D] run generated::copy2d;
     0xBA DMA_IMMEDIATE                             [- - - Y] [ANY         ] Dma                 [DMA_IMMEDIATE] refuse "descriptor bits not recovered";
-    0xBB DMA_INDIRECT                              [Y Y Y Y] [ANY         ] Dma                 [DMA_INDIRECT1D] later;
+    0xBB DMA_INDIRECT                              [Y Y Y Y] [ANY         ] Dma                 [DMA_INDIRECT1D] run generated::indirect;
     0xBC RANGE_SELECT                              [- Y Y Y] [DVE         ] Select              [S2D2_RS] later;
-    0xBD DMA_TRANSPOSE                             [- Y Y Y] [ANY         ] Dma                 [DMA_DIRECT2D_XPOSE] later;
+    0xBD DMA_TRANSPOSE                             [- Y Y Y] [ANY         ] Dma                 [DMA_DIRECT2D_XPOSE] run generated::transpose;
     0xBE GET_SEQUENCE_BOUNDS                       [- Y Y Y] [POOL        ] Sort                [S3D3_SEQ_BOUNDS] run sort::sequence_bounds;
-    0xBF SB2SB_COLLECTIVE                          [- Y Y Y] [POOL        ] Collective          [S3D3_COLLECTIVE] later;
-    0xC1 PSEUDO_DMATRIGGER as PSEUDO_DMA_TRIGGER   [Y Y Y Y] [ANY         ] Dma                 [PSEUDO_DMA_TRIGGER] run dma::trigger;
+    0xBF SB2SB_COLLECTIVE                          [- Y Y Y] [POOL        ] Collective          [S3D3_COLLECTIVE] run collective::sb2sb;
+    0xC1 PSEUDO_DMATRIGGER as PSEUDO_DMA_TRIGGER   [Y Y Y Y] [ANY         ] Dma                 [PSEUDO_DMA_TRIGGER] run dma::trigger => call;
     0xC2 PSEUDO_DMAREARM                           [Y Y Y Y] [ANY         ] Dma                 [UNKNOWN] refuse "payload layout not recovered";
-    0xC3 PSEUDO_DMABARRIER                         [Y Y Y Y] [ANY         ] Pseudo              [PSEUDO_DMA_BARRIER] later;
+    0xC3 PSEUDO_DMABARRIER                         [Y Y Y Y] [ANY         ] Pseudo              [PSEUDO_DMA_BARRIER] run pseudo::events_only;
     0xC4 PSEUDO_DMAMEMCPY_FULL_IND                 [Y Y Y Y] [ANY         ] Dma                 [PSEUDO_DMA_MEMCPY_FULL_IND] refuse "field widths and semantics not proved";
     0xC5 PSEUDO_SEMAPHORE_SET                      [Y Y Y Y] [ANY         ] Pseudo              [UNKNOWN] refuse "payload layout not recovered";
     0xC6 PSEUDO_LOAD_ACT_FUNC_SET                  [Y Y Y Y] [ANY         ] Pseudo              [UNKNOWN] refuse "payload layout not recovered";
     0xC7 PSEUDO_TRIGGER_ALL_REDUCE                 [Y Y Y Y] [ANY         ] Collective          [UNKNOWN] refuse "payload layout not recovered";
-    0xC8 PSEUDO_TRIGGER_COLLECTIVE                 [Y Y Y Y] [ANY         ] Collective          [PSEUDO_TRIGGER_COLLECTIVE] later;
+    0xC8 PSEUDO_TRIGGER_COLLECTIVE                 [Y Y Y Y] [ANY         ] Collective          [PSEUDO_TRIGGER_COLLECTIVE] run collective::trigger;
     0xC9 PSEUDO_READ_VAR_ADDR                      [Y Y Y Y] [ANY         ] Pseudo              [UNKNOWN] refuse "payload layout not recovered";
     0xCA PSEUDO_EMBEDDING_UPDATE                   [Y Y Y Y] [ANY         ] Gather              [PSEUDO_EMBEDDING_UPDATE] refuse "operand packing not proved";
     0xCB PSEUDO_SEND_RECV                          [Y Y Y Y] [ANY         ] Collective          [UNKNOWN] refuse "payload layout not recovered";
-    0xCC PSEUDO_BRANCH_LABEL                       [Y Y Y Y] [ANY         ] Pseudo              [PSEUDO_BRANCH_LABEL] run control::branch_label;
-    0xCD PSEUDO_TENSOR_STORE                       [Y Y Y Y] [ANY         ] Pseudo              [PSEUDO_MEM_2D] run control::pseudo_tensor_store;
-    0xCE PSEUDO_TENSOR_LOAD                        [Y Y Y Y] [ANY         ] Pseudo              [PSEUDO_MEM_2D] run control::pseudo_tensor_load;
+    0xCC PSEUDO_BRANCH_LABEL                       [Y Y Y Y] [ANY         ] Pseudo              [PSEUDO_BRANCH_LABEL] run control::branch_label => inline;
+    0xCD PSEUDO_TENSOR_STORE                       [Y Y Y Y] [ANY         ] Pseudo              [PSEUDO_MEM_2D] run control::pseudo_tensor_store => kernel;
+    0xCE PSEUDO_TENSOR_LOAD                        [Y Y Y Y] [ANY         ] Pseudo              [PSEUDO_MEM_2D] run control::pseudo_tensor_load => kernel;
     0xCF PSEUDO_DMASWAP_QUEUE_SET                  [Y Y Y Y] [ANY         ] Dma                 [UNKNOWN] refuse "payload layout not recovered";
     0xD0 PSEUDO_SET_RNG_SEED                       [Y Y Y Y] [ANY         ] Random              [PSEUDO_SET_RNG_SEED] run random::set_seed;
-    0xD1 PSEUDO_FUNCTION_BEGIN                     [Y Y Y Y] [ANY         ] Pseudo              [PSEUDO_FUNCTION_BEGIN] later;
-    0xD2 PSEUDO_FUNCTION_RETURN                    [Y Y Y Y] [ANY         ] Pseudo              [UNKNOWN] later;
-    0xD3 PSEUDO_FUNCTION_CALL                      [Y Y Y Y] [ANY         ] Pseudo              [PSEUDO_FUNCTION_CALL] later;
-    0xD4 PSEUDO_DMA_DIRECT2D                       [Y Y Y Y] [ANY         ] Dma                 [PSEUDO_DMA_DIRECT2D] run dma::pseudo_direct2d;
-    0xD5 PSEUDO_SYNC_BARRIER                       [Y Y Y Y] [ANY         ] Pseudo              [PSEUDO_SYNC_BARRIER] later;
+    0xD1 PSEUDO_FUNCTION_BEGIN                     [Y Y Y Y] [ANY         ] Pseudo              [PSEUDO_FUNCTION_BEGIN] run pseudo::events_only;
+    0xD2 PSEUDO_FUNCTION_RETURN                    [Y Y Y Y] [ANY         ] Pseudo              [UNKNOWN] run pseudo::function_return;
+    0xD3 PSEUDO_FUNCTION_CALL                      [Y Y Y Y] [ANY         ] Pseudo              [PSEUDO_FUNCTION_CALL] run pseudo::function_call;
+    0xD4 PSEUDO_DMA_DIRECT2D                       [Y Y Y Y] [ANY         ] Dma                 [PSEUDO_DMA_DIRECT2D] run dma::pseudo_direct2d => call;
+    0xD5 PSEUDO_SYNC_BARRIER                       [Y Y Y Y] [ANY         ] Pseudo              [PSEUDO_SYNC_BARRIER] run pseudo::sync_barrier;
     0xD6 PSEUDO_RANGE_CHECK                        [Y Y Y Y] [ANY         ] Pseudo              [UNKNOWN] refuse "payload layout not recovered";
     0xD7 PSEUDO_JPEG_DECODE                        [- Y Y Y] [ANY         ] Custom              [UNKNOWN] refuse "payload layout not recovered";
-    0xD8 PSEUDO_CORE_BARRIER                       [Y Y Y Y] [ANY         ] Pseudo              [PSEUDO_CORE_BARRIER] later;
+    0xD8 PSEUDO_CORE_BARRIER                       [Y Y Y Y] [ANY         ] Pseudo              [PSEUDO_CORE_BARRIER] run pseudo::core_barrier;
     0xD9 PSEUDO_TRIGGER_COLLECTIVE2                [Y Y Y Y] [ANY         ] Collective          [UNKNOWN] refuse "payload layout not recovered";
-    0xDA PSEUDO_EXTENSION                          [Y Y Y Y] [ANY         ] Dma                 [PSEUDO_EXTENSION] later;
+    0xDA PSEUDO_EXTENSION                          [Y Y Y Y] [ANY         ] Dma                 [PSEUDO_EXTENSION] run pseudo::events_only;
     0xDB PSEUDO_CUR_PROCESSING_RANK_ID             [Y Y Y Y] [ANY         ] Pseudo              [UNKNOWN] refuse "payload layout not recovered";
     0xDC PSEUDO_GID_LOAD                           [Y Y Y Y] [ANY         ] Pseudo              [UNKNOWN] refuse "payload layout not recovered";
-    0xDD PSEUDO_BRANCH_PREFETCH_HINT               [Y Y Y Y] [ANY         ] Pseudo              [UNKNOWN] later;
-    0xDE PSEUDO_TENSOR_COMPLETION                  [Y Y Y Y] [ANY         ] Pseudo              [UNKNOWN] later;
-    0xDF PSEUDO_INST                               [Y Y Y Y] [ANY         ] Pseudo              [PSEUDO_INST] later;
-    0xE0 SPARSITY_COMPRESS                         [- - Y Y] [DVE         ] Quantize            [S3D3_SC] later;
-    0xE1 SPARSITY_COMPRESS_TAG                     [- - Y Y] [DVE         ] Quantize            [S2D2D2_SC] later;
+    0xDD PSEUDO_BRANCH_PREFETCH_HINT               [Y Y Y Y] [ANY         ] Pseudo              [UNKNOWN] run pseudo::events_only;
+    0xDE PSEUDO_TENSOR_COMPLETION                  [Y Y Y Y] [ANY         ] Pseudo              [UNKNOWN] run pseudo::events_only;
+    0xDF PSEUDO_INST                               [Y Y Y Y] [ANY         ] Pseudo              [PSEUDO_INST] run pseudo::exit;
+    0xE0 SPARSITY_COMPRESS                         [- - Y Y] [DVE         ] Quantize            [S3D3_SC] run compress::compress;
+    0xE1 SPARSITY_COMPRESS_TAG                     [- - Y Y] [DVE         ] Quantize            [S2D2D2_SC] run compress::compress_tag;
     0xE2 RAND2                                     [- - Y Y] [DVE         ] Random              [D3_RAND] run random::rand2;
     0xE3 QUANTIZE_MX                               [- - Y Y] [DVE         ] Quantize            [S3DMX1_QUANT] refuse "field offsets not recovered";
     0xE4 CONV_LUT_LOAD                             [- Y Y Y] [PE POOL     ] Pe                  [S2_CONVLUT] later;
@@ -290,7 +293,7 @@ macro_rules! for_each_opcode {
     0xE9 DVE_READ_INDICES                          [- Y Y Y] [DVE         ] Search              [D4_MR] run search::read_indices;
     0xEA SELECT_REDUCE                             [Y Y Y Y] [DVE         ] Select              [S2S2D2_STT] later;
     0xF0 EXTENDED_INST                             [Y Y Y Y] [POOL        ] Custom              [EXTENDED] run extended::run;
-    0xF1 DMA_GATHER_TRANSPOSE                      [- Y Y Y] [ANY         ] Dma                 [DMA_GATHER_XPOSE] later;
+    0xF1 DMA_GATHER_TRANSPOSE                      [- Y Y Y] [ANY         ] Dma                 [DMA_GATHER_XPOSE] run generated::gather_transpose;
     0xF2 NONZERO_WITH_COUNT                        [- Y Y Y] [POOL        ] Sort                [S3D3_NONZERO_WITH_COUNT] run sort::nonzero;
     0xF3 TENSOR_TENSOR_INT_WIDE                    [- - - Y] [POOL        ] TensorTensor        [S2S2D2D2_TT] later;
     0xF4 TENSOR_SCALAR_INT_WIDE                    [- - - Y] [DVE         ] TensorScalar        [S2D2D2_TS_WIDE] later;
@@ -322,6 +325,7 @@ macro_rules! opcode_table {
     (@lowering inline) => { Lowering::Inline };
     (@lowering kernel) => { Lowering::Kernel };
     (@lowering call) => { Lowering::Call };
+    (@lowering sequencer) => { Lowering::Sequencer };
     ($($byte:literal $name:ident $(as $display:ident)? [$s:tt $c:tt $m:tt $v:tt] $engines:tt $family:ident
        $layouts:tt $kind:ident $($detail:literal)? $($module:ident :: $function:ident)? $(=> $lowering:ident)?;)*) => {
         /// Opcode bytes by the manual's name.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::dma::{Queue, QueueSpec};
 use super::engine::Engine;
 use super::hidden::{CONVERTER_SEED, DveRandom, LaneMask, PoolState, SearchState};
+use super::meeting::Meetings;
 use super::memory::Partitions;
 use super::notify::Notification;
 use super::sync::SyncUnit;
@@ -48,6 +49,8 @@ pub struct CoreSpec {
     pub dve_programs: Option<[bool; 256]>,
     /// FP8_EXP4 flavour (decision 03-E10).
     pub fp8: crate::num::Fp8,
+    /// Groups of ranks, which are core numbers, that collectives name (chapter 07 section 9.2).
+    pub replica_groups: Vec<Vec<u32>>,
     /// Activation table sets, in the order that ACTIVATION_TABLE_LOAD counts.
     pub table_sets: Vec<Arc<crate::act::TableSet>>,
 }
@@ -187,6 +190,8 @@ pub struct Core {
     pub dve: DveState,
     /// POOL.
     pub pool: PoolState,
+    /// Where engines and cores wait for each other.
+    pub meetings: Meetings,
     /// Ordered log of notification records.
     pub notifications: Vec<Notification>,
     generation: Generation,
@@ -208,6 +213,7 @@ impl Core {
             act: ActState::default(),
             dve: DveState::default(),
             pool: PoolState::default(),
+            meetings: Meetings::default(),
             notifications: Vec::new(),
             spec,
         }
@@ -224,6 +230,7 @@ impl Core {
         self.act = ActState::default();
         self.dve = DveState::default();
         self.pool = PoolState::default();
+        self.meetings = Meetings::default();
         self.notifications.clear();
     }
 
@@ -257,6 +264,7 @@ impl Core {
             act,
             dve,
             pool,
+            meetings,
             notifications,
         } = self;
         sbuf.save(fill, out);
@@ -269,6 +277,7 @@ impl Core {
         act.put(out);
         dve.put(out);
         pool.put(out);
+        meetings.put(out);
         notifications.put(out);
     }
 
@@ -287,6 +296,7 @@ impl Core {
             act,
             dve,
             pool,
+            meetings,
             notifications,
         } = self;
         sbuf.restore(from)?;
@@ -307,6 +317,7 @@ impl Core {
         if !pool.buffer.is_sound() {
             return Err(Damaged("gather buffer"));
         }
+        *meetings = Saved::load(from)?;
         *notifications = Saved::load(from)?;
         Ok(())
     }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::core::Stream;
+use super::meeting::Call;
 use super::sync::Wait;
 use crate::interp::Instruction;
 use crate::isa::{EngineId, Generation};
@@ -42,6 +43,10 @@ pub struct Engine {
     pub code: Arc<[Instruction]>,
     /// Words whose updates are published (design section 3 rule 4).
     pub retired: u64,
+    /// Calls that have not returned, outermost first.
+    pub calls: Vec<Call>,
+    /// The next word has come to a meeting; the number that the word gave itself there.
+    pub ticket: Option<u64>,
     /// The wait on which the last attempt to run the next word stopped.
     pub blocked_on: Option<Wait>,
 }
@@ -68,6 +73,8 @@ impl Engine {
             legal,
             code: stream.words.clone(),
             retired: 0,
+            calls: Vec::new(),
+            ticket: None,
             blocked_on: None,
         }
     }
@@ -116,26 +123,54 @@ impl Engine {
 
     /// Appends everything but the words, which the machine stores.
     pub(super) fn save(&self, out: &mut Vec<u8>) {
-        let Engine { id: _, registers, shapes, table_base, pc, seq, legal: _, code: _, retired, blocked_on } =
-            self;
+        let Engine {
+            id: _,
+            registers,
+            shapes,
+            table_base,
+            pc,
+            seq,
+            legal: _,
+            code: _,
+            retired,
+            calls,
+            ticket,
+            blocked_on,
+        } = self;
         registers.put(out);
         shapes.put(out);
         table_base.put(out);
         pc.put(out);
         seq.put(out);
         retired.put(out);
+        calls.put(out);
+        ticket.put(out);
         blocked_on.put(out);
     }
 
     pub(super) fn restore(&mut self, from: &mut Reader<'_>) -> Result<(), Damaged> {
-        let Engine { id: _, registers, shapes, table_base, pc, seq, legal: _, code: _, retired, blocked_on } =
-            self;
+        let Engine {
+            id: _,
+            registers,
+            shapes,
+            table_base,
+            pc,
+            seq,
+            legal: _,
+            code: _,
+            retired,
+            calls,
+            ticket,
+            blocked_on,
+        } = self;
         *registers = Saved::load(from)?;
         *shapes = Saved::load(from)?;
         *table_base = Saved::load(from)?;
         *pc = Saved::load(from)?;
         *seq = Saved::load(from)?;
         *retired = Saved::load(from)?;
+        *calls = Saved::load(from)?;
+        *ticket = Saved::load(from)?;
         *blocked_on = Saved::load(from)?;
         Ok(())
     }

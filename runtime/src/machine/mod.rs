@@ -6,6 +6,7 @@ pub mod dma;
 mod dram;
 mod engine;
 pub mod hidden;
+pub mod meeting;
 mod memory;
 mod notify;
 pub mod random;
@@ -126,6 +127,13 @@ impl Machine {
             tracing::warn!("{text}");
             self.warnings.push(text);
         }
+    }
+
+    /// The other core of a pair: physical numbers differ in bit 0 (chapter 06 section 10.1). `None`: this
+    /// machine has no such core.
+    pub fn partner(&self, core: usize) -> Option<usize> {
+        let physical = self.cores[core].spec.physical ^ 1;
+        self.cores.iter().position(|other| other.spec.physical == physical)
     }
 
     /// What a SoC address names; `None` if nothing is there.

@@ -122,6 +122,9 @@ fn answer_doorbell(state: &mut Engine, strict: bool) -> Result<bool, FaultKind> 
     let pc = enter_run(&mut state.seq)?;
     // A word that was stopped between its two waits goes on behind the first, if the host lets it.
     state.seq.first_wait_taken &= pc == state.pc;
+    if pc != state.pc {
+        state.ticket = None;
+    }
     state.blocked_on = None;
     state.pc = pc;
     Ok(true)
@@ -208,7 +211,7 @@ fn execute(
     }
     let updates = resolve_updates(&machine.cores[core].engines[id.index()], decoded).map_err(failed)?;
     let traced = machine.options.trace;
-    if traced {
+    if traced && machine.cores[core].engines[id.index()].ticket.is_none() {
         trace(machine, core, id, pc, decoded, NotificationKind::Start);
     }
     emit_label(opcode);
@@ -217,8 +220,13 @@ fn execute(
         Some(flow) => flow,
         None => handler(&mut exec, decoded).map_err(failed)?,
     };
+    if flow == Flow::Block {
+        return Ok(Step::Blocked);
+    }
     let mut ends_turn = exec.ends_turn;
-    ends_turn |= apply_updates(machine, core, id, pc, &updates);
+    if flow != Flow::Deferred {
+        ends_turn |= apply_updates(machine, core, id, pc, &updates);
+    }
     if traced {
         trace(machine, core, id, pc, decoded, NotificationKind::End);
     }
@@ -261,6 +269,7 @@ fn dispatch<'c>(
 /// Moves past a word whose updates are published.
 pub(super) fn retire(state: &mut Engine, opcode: u8, flow: Flow) {
     state.retired += u64::from(flow != Flow::Skip);
+    state.ticket = None;
     let seq = &mut state.seq;
     seq.first_wait_taken = false;
     seq.checked = false;

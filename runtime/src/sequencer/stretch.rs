@@ -62,6 +62,40 @@ impl Engine {
     }
 }
 
+/// Words that have run on an engine's registers alone, without waits and updates.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Passed {
+    /// How many, at least one; [`Engine::begin_word`] has been called for the first.
+    pub done: u64,
+    /// How many of them count as retired.
+    pub retired: u64,
+    /// Target of the last branch whose target is among them.
+    pub committed: Option<u64>,
+    /// Address of the last word, if it was a branch that was taken.
+    pub branch: Option<u64>,
+    /// Address of the next word.
+    pub next: u64,
+}
+
+impl Engine {
+    /// Moves past words.
+    pub fn pass_words(&mut self, passed: &Passed) {
+        let seq = &mut self.seq;
+        if seq.mode == Mode::HwDecode {
+            seq.iteration = seq.iteration.wrapping_add((passed.done - 1) as u32);
+        }
+        if let Some(target) = passed.committed {
+            commit_redirect(seq, target);
+        }
+        seq.first_wait_taken = false;
+        seq.checked = false;
+        seq.suppressed_at = None;
+        seq.redirect = passed.branch.map(|_| passed.next);
+        self.pc = passed.branch.unwrap_or(passed.next);
+        self.retired += passed.retired;
+    }
+}
+
 /// The wait of a word that has only one, resolved before: tests it and does its side effect; `false`: blocked.
 pub fn take_wait(machine: &mut Machine, core: usize, engine: EngineId, wait: &Wait) -> bool {
     let Core { sync, engines, .. } = &mut machine.cores[core];

@@ -2,7 +2,7 @@
 
 use crate::interp::FaultKind;
 use crate::isa::field::{UpdateMode, WaitMode};
-use crate::isa::layouts::CTRL_ES;
+use crate::isa::layouts::{CTRL_ES, DMA_COPY2D};
 use crate::isa::{Decoded, EngineId, Generation, Layout, WORD_BYTES};
 use crate::machine::{
     Action, Core, Engine, Machine, Notification, NotificationKind, SyncChange, Update, Wait,
@@ -10,6 +10,10 @@ use crate::machine::{
 
 /// The waits of a word in the order in which they are tested (decision 02-8.1a).
 fn waits_of(decoded: &Decoded) -> [(WaitMode, u8, u32); 2] {
+    if let Some(o) = DMA_COPY2D::of(&decoded.operands) {
+        let own = (o.wait_sema_mode, o.wait_sema_idx, o.wait_sema_value);
+        return [own, (WaitMode::NONE, 0, 0)];
+    }
     let e = &decoded.events;
     let second = CTRL_ES::of(&decoded.operands)
         .map(|w| w.events_extended)

@@ -8,6 +8,7 @@ use seqjit_runtime::isa::{AluOp, Dtype, Word, op};
 
 use crate::legal::*;
 use crate::pool::{dequantize, indirect};
+use crate::transfers::{collective, triggered};
 use crate::vector::{get_state, set_state};
 use crate::{Case, Place, error, patch, unsupported, warning, word};
 
@@ -317,7 +318,7 @@ fn fields() -> Vec<Case> {
         ),
         unsupported(
             SP_C,
-            patch(Word::new(op::PSEUDO_TRIGGER_COLLECTIVE), 32, &[8]),
+            patch(triggered(collective()), 32, &[8]),
             refused,
             (32, "ctype"),
             "0x8",

@@ -8,6 +8,7 @@ mod pe;
 mod pool;
 mod sequencer;
 mod systematic;
+mod transfers;
 mod vector;
 
 use std::collections::BTreeSet;
@@ -133,6 +134,7 @@ fn cases() -> Vec<Case> {
         sequencer::cases,
         vector::cases,
         pool::cases,
+        transfers::cases,
     ];
     families.into_iter().flat_map(|cases| cases()).collect()
 }

@@ -56,6 +56,7 @@ fn every_tensor_operand_obeys_the_address_rules() {
 fn has_free_count(name: &str, info: &OpcodeInfo, field: &str) -> bool {
     match (info.byte, field) {
         (op::MAX8 | op::FIND_INDEX8, "src") | (op::RNG | op::RAND2, "dst") => true,
+        (op::SPARSITY_COMPRESS_TAG, "src") => true,
         (op::STREAM_TRANSPOSE, "dst") => name == "6B short",
         _ => info.family == Family::TensorReduce && field == "src",
     }
@@ -95,6 +96,7 @@ fn every_dtype_passes_a_gate() {
             (op::MATMUL, "out_dtype") => return, // 0 stands for FP32
             (op::DMAMEMCPY, _) => return,        // equal dtypes are not looked at
             (op::DROPOUT, _) => return,          // 0 stands for FP32
+            (op::DMA_INDIRECT, _) => return,
             (op::COMPARE_BRANCH, _) if name == "A9 ALWAYS" => return,
             (op::COMPARE_BRANCH, _) => "branch-dtype",
             _ => "dtype",

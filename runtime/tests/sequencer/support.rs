@@ -156,6 +156,7 @@ impl Setup {
             table_base: 0,
             dve_programs: None,
             fp8: Default::default(),
+            replica_groups: Vec::new(),
             table_sets: Vec::new(),
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::io::Write;
 
-use seqjit::block::ShapeKey;
+use seqjit::block::CodeKey;
 use seqjit::runtime::isa::EngineId;
 use seqjit::{Engine, Listing, Lowered, Options, Program, Session};
 use serde_json::{Value, json};
@@ -29,7 +29,7 @@ pub struct Coder {
     engine: Engine,
     session: Session,
     forms: Forms,
-    known: HashMap<ShapeKey, usize>,
+    known: HashMap<CodeKey, usize>,
     shapes: Vec<Shape>,
 }
 
@@ -69,12 +69,14 @@ impl Coder {
             Lowered::Inline(shape) => self.shape(*shape, format!("core {core} {engine} word {slot}")),
             Lowered::Kernel(name) => Note::Kernel(name),
             Lowered::Registers => Note::None("operands come from registers: known when it runs".to_owned()),
+            Lowered::Nothing => Note::None("no body".to_owned()),
+            Lowered::Sequencer => Note::None("done by the sequencer".to_owned()),
             Lowered::Interpreted(why) => Note::None(format!("interpreted: {why}")),
             other => Note::None(format!("{other:?}")),
         })
     }
 
-    fn shape(&mut self, key: ShapeKey, word: String) -> Note {
+    fn shape(&mut self, key: CodeKey, word: String) -> Note {
         if let Some(number) = self.known.get(&key) {
             self.shapes[*number].words += 1;
             return Note::Shape(*number, false);

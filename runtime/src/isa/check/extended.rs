@@ -4,12 +4,14 @@
 use super::address::OperandUse;
 use super::{Checker, gates};
 use crate::interp::extended::active_lanes;
-use crate::isa::layouts::EXTENDED_TTA;
-use crate::isa::{AluOp, Operands, Space};
+use crate::isa::layouts::{EXTENDED_RDMA_DESC_GEN, EXTENDED_TTA};
+use crate::isa::operand::Tensor;
+use crate::isa::{AluOp, Dtype, Operands, Space};
 
 pub(super) fn run(c: &mut Checker<'_>) {
     match &c.decoded.operands {
         Operands::EXTENDED_TTA(o) => c.extended_tensor_tensor(o),
+        Operands::EXTENDED_RDMA_DESC_GEN(o) => c.remote_transfer(o),
         Operands::EXTENDED(o) if o.extended_opcode == 0 => {
             let set = o.inst_specific0.iter().chain(&o.inst_specific1).any(|b| *b != 0);
             c.value("inst_specific0", u8::from(set), !set, "0 in a NOP");
@@ -24,6 +26,19 @@ pub(super) fn run(c: &mut Checker<'_>) {
 }
 
 impl Checker<'_> {
+    /// A transfer into another core (chapter 06 section 10.2).
+    fn remote_transfer(&mut self, o: &EXTENDED_RDMA_DESC_GEN) {
+        self.value("completion_info", o.completion_info.0, o.completion_info.0 == 0, "0");
+        let mask = o.dma_engine_mask.0;
+        let engines = mask <= 0xFFFF && mask.count_ones().is_power_of_two();
+        self.value("dma_engine_mask", mask, engines, "1, 2, 4, 8 or 16 of 16 bits");
+        self.value("is_bidirectional", o.is_bidirectional, o.is_bidirectional == 0, "0");
+        for (field, start) in [("src_addr", o.src_addr), ("dst_addr", o.dst_addr)] {
+            let bytes = Tensor { start, step: [1, 1], num: [1, 1] };
+            self.tensor(field, &bytes, OperandUse::read(Dtype::UINT8, 128).only(Space::Sbuf));
+        }
+    }
+
     fn extended_tensor_tensor(&mut self, o: &EXTENDED_TTA) {
         let info = o.completion_info.0;
         self.value("completion_info", info, info & !0x38 == 5, "has_read and has_write, besides ports");

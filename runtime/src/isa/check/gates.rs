@@ -54,6 +54,10 @@ pub(super) const U32: DtypeSet = DtypeSet::of(&[Dtype::UINT32]);
 pub(super) const INDEX: DtypeSet = DtypeSet::of(&[Dtype::UINT16, Dtype::UINT32]);
 /// Operands of MATCH_REPLACE8 (chapter 05 section 7.4).
 pub(super) const REPLACED: DtypeSet = DtypeSet::of(&[Dtype::UINT8, Dtype::UINT16]).and(I32).and(F16).and(F32);
+/// Elements of two bytes that a DMA transposes (chapter 06 section 6.5).
+pub(super) const HALVES: DtypeSet = DtypeSet::of(&[Dtype::INT16, Dtype::UINT16]).and(F16);
+/// Elements of two or four bytes that a DMA transposes (chapter 06 section 6.4).
+pub(super) const TRANSPOSED: DtypeSet = HALVES.and(I32).and(DtypeSet::of(&[Dtype::FP32, Dtype::FP32R]));
 /// Floats without FP32R.
 pub(super) const FLOATS: DtypeSet = F16.and(F32).and(FP8);
 /// Inputs: everything but FP32R and 64 bits.

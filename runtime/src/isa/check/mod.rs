@@ -7,6 +7,8 @@
 
 mod activation;
 mod address;
+mod collective;
+mod compress;
 mod control;
 mod copy;
 mod dequantize;
@@ -16,9 +18,11 @@ mod extended;
 mod fill;
 mod gates;
 mod gather;
+mod generated;
 mod generic;
 mod operands;
 mod pe;
+mod pseudo;
 mod random;
 mod refusals;
 mod register_alu;
@@ -30,6 +34,7 @@ mod sort;
 mod tensor_reduce;
 mod tensor_scalar;
 mod tensor_tensor;
+mod test_event;
 
 use std::borrow::Cow;
 use std::fmt;

@@ -154,5 +154,6 @@ rules! {
     SPAN_16MIB "span-16mib" Region "02 §8.11b" "a register transfer stays in one aligned 16 MiB region";
     CLEAR_RANGE "clear-range" Hard "02 §8.15" "the first cleared semaphore is not above the last";
     BOUND_REGISTER "bound-register" Hard "03 §5" "a bound register byte is zero or has bit 7";
+    FUNCTION_NAME "function-name" Hard "07 §9.1" "a function name is ASCII, not empty, of at most 32 characters";
     QUEUE_NAME "queue-name" Hard "07 §9.1" "a queue name is ASCII, not empty, padded with zeros";
 }
