@@ -16,6 +16,7 @@ mod emit;
 pub mod fill;
 mod nest;
 mod odometer;
+pub mod pe;
 pub mod register_alu;
 mod registers;
 pub mod select;

@@ -269,7 +269,7 @@ impl Walk {
     }
 
     /// The next stretch of the innermost dimension: first byte, step, elements; moves the cursor past it.
-    fn next_run(&self, cursor: &mut Cursor, limit: usize) -> (isize, isize, usize) {
+    pub(crate) fn next_run(&self, cursor: &mut Cursor, limit: usize) -> (isize, isize, usize) {
         let Some(inner) = self.dims[..self.rank].first() else {
             return (cursor.at, self.size as isize, 1);
         };

@@ -126,8 +126,8 @@ pub struct OpcodeInfo {
 #[macro_export]
 macro_rules! for_each_opcode {
     ($callback:ident) => { $callback! {
-    0x01 LDWEIGHTS                                 [Y Y Y Y] [PE          ] Pe                  [S3_LW_V2 S3_LW_V3 S3_LW_V4 S3_LW_V5] run pe::ldweights;
-    0x02 MATMUL                                    [Y Y Y Y] [PE          ] Pe                  [S3D3_MM_V2 S3D3_MM_V3 S3D3_MM_V4 S3D3_MM_V5] run pe::matmul;
+    0x01 LDWEIGHTS                                 [Y Y Y Y] [PE          ] Pe                  [S3_LW_V2 S3_LW_V3 S3_LW_V4 S3_LW_V5] run pe::ldweights => kernel;
+    0x02 MATMUL                                    [Y Y Y Y] [PE          ] Pe                  [S3D3_MM_V2 S3D3_MM_V3 S3D3_MM_V4 S3D3_MM_V5] run pe::matmul => kernel;
     0x03 PE_REG_WRITE                              [Y Y Y Y] [PE          ] Pe                  [UNKNOWN] refuse "payload layout not recovered";
     0x04 WEIGHT_MASK                               [d d d d] [PE          ] Pe                  [UNKNOWN] refuse "instruction of an older chip";
     0x05 WEIGHT_SHIFT                              [d d d d] [PE          ] Pe                  [UNKNOWN] refuse "instruction of an older chip";

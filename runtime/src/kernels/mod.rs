@@ -5,8 +5,14 @@
 pub mod act;
 pub(crate) mod act_table;
 pub(crate) mod fp16;
+mod matmul;
+mod matmul_amx;
+mod matmul_simd;
+pub mod pe;
+mod pe_moving;
 pub mod reduce;
 pub mod rows;
 pub mod rows_select;
+mod transpose;
 #[cfg(target_arch = "x86_64")]
 mod transpose4;

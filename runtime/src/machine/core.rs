@@ -13,6 +13,7 @@ use super::sync::SyncUnit;
 use crate::interp::Instruction;
 use crate::interp::pe::MAX_LANES;
 use crate::isa::{Dtype, EngineId, Generation, PARTITIONS, Space};
+use crate::kernels::pe::PackedTile;
 use crate::save::{Damaged, Fresh, Reader, Saved, put_pieces, saved, take_pieces};
 use crate::sequencer::legal_opcodes;
 
@@ -77,11 +78,17 @@ pub struct PeState {
     pub lanes: usize,
     /// The last LDWEIGHTS carried the transpose flag.
     pub transpose: bool,
+    /// The weights as a kernel wants them; forgotten at every LDWEIGHTS.
+    pub(crate) packed: Option<PackedTile>,
 }
+
+/// Cells from a row of the array to the next one: more than there are columns, so that one column of all rows does
+/// not fall into a few cache sets, and vectors of a kernel may reach beyond the last column.
+const PE_PITCH: usize = PARTITIONS + 16;
 
 impl Default for PeState {
     fn default() -> Self {
-        let cells = MAX_LANES * PARTITIONS * PARTITIONS;
+        let cells = MAX_LANES * PARTITIONS * PE_PITCH;
         PeState {
             weights: vec![0.0; cells],
             raw: vec![0; cells],
@@ -89,6 +96,7 @@ impl Default for PeState {
             dtype: Dtype::INVALID,
             lanes: 1,
             transpose: false,
+            packed: None,
         }
     }
 }
@@ -96,7 +104,7 @@ impl Default for PeState {
 impl PeState {
     /// Index of contraction lane `j` of a row and a column.
     pub fn cell(j: usize, row: usize, column: usize) -> usize {
-        (j * PARTITIONS + row) * PARTITIONS + column
+        (j * PARTITIONS + row) * PE_PITCH + column
     }
 }
 
@@ -328,7 +336,8 @@ saved!(struct DveState { accumulator, search, mask, random });
 
 impl PeState {
     fn save(&self, out: &mut Vec<u8>) {
-        let PeState { weights, raw, tags, dtype, lanes, transpose } = self;
+        // What is packed can be made again.
+        let PeState { weights, raw, tags, dtype, lanes, transpose, packed: _ } = self;
         let fresh = Fresh { start: &[], fill: 0 };
         let words =
             |words: &mut dyn Iterator<Item = u32>| words.flat_map(u32::to_le_bytes).collect::<Vec<u8>>();
@@ -341,7 +350,8 @@ impl PeState {
     }
 
     fn restore(&mut self, from: &mut Reader<'_>) -> Result<(), Damaged> {
-        let PeState { weights, raw, tags, dtype, lanes, transpose } = self;
+        let PeState { weights, raw, tags, dtype, lanes, transpose, packed } = self;
+        *packed = None;
         let mut bytes = vec![0; 4 * weights.len()];
         take_pieces(&mut bytes, from)?;
         let values = bytes.as_chunks().0.iter().map(|bytes| f32::from_bits(u32::from_le_bytes(*bytes)));

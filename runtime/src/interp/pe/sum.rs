@@ -87,7 +87,7 @@ pub fn product(stationary: &Stationary, moving: &Moving, flush: bool) -> Vec<f32
 
 /// How a fused multiply-add or an add rounds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Arithmetic {
+pub(crate) enum Arithmetic {
     /// IEEE, gradual underflow.
     Ieee,
     /// Results that are tiny after rounding count as zero (the flush-to-zero rule of x86).
@@ -115,7 +115,8 @@ fn sum(stationary: &Stationary, moving: &Moving, column: usize, n: usize, how: A
 /// Smallest normal number, 2^-126.
 const MIN_NORMAL: f32 = f32::MIN_POSITIVE;
 
-fn fma(a: f32, b: f32, c: f32, how: Arithmetic) -> f32 {
+/// a * b + c, rounded once.
+pub(crate) fn fma(a: f32, b: f32, c: f32, how: Arithmetic) -> f32 {
     let result = a.mul_add(b, c);
     if how == Arithmetic::Ieee || result.abs() > MIN_NORMAL || result.is_nan() {
         return result;
@@ -137,8 +138,8 @@ fn rounds_below_min_normal(a: f32, b: f32, c: f32) -> bool {
     magnitude < halfway || (magnitude == halfway && rest < 0.0)
 }
 
-/// A sum of two f32 that is subnormal is exact, so comparing the result is enough.
-fn add(a: f32, b: f32, how: Arithmetic) -> f32 {
+/// a + b. A sum of two f32 that is subnormal is exact, so comparing the result is enough.
+pub(crate) fn add(a: f32, b: f32, how: Arithmetic) -> f32 {
     let result = a + b;
     if how == Arithmetic::FlushTiny && result.abs() < MIN_NORMAL { 0.0f32.copysign(result) } else { result }
 }

@@ -1,0 +1,494 @@
+//! LDWEIGHTS and MATMUL (chapter 05 section 2) in vector code.
+//!
+//! Both are bound once, which makes every check that does not depend on the state of the array, and then run as often
+//! as the word comes up. They leave the array and the memories as the interpreter does.
+
+use std::cell::Cell;
+
+use super::matmul::{self, Order, PANEL, Rounding, Sink, Stationary};
+use super::matmul_amx::{self, Amx, PackedPanel, PackedWeights};
+use super::pe_moving::{Adjust, Moving, lowest_exponent};
+use super::transpose::{self, SQUARE};
+use crate::interp::pe::{MAX_LANES, Multiply, ResultKind, Tile, WeightLoad, flushes, operand};
+use crate::interp::{Cursor, Exec, FaultKind, Walk};
+use crate::isa::field::Fp32Mode;
+use crate::isa::{Decoded, Dtype, PARTITIONS, Space};
+use crate::machine::{Core, Partitions, PeState};
+use crate::num::dispatch::multiversion;
+use crate::num::{self, Fp8, canonical};
+
+thread_local! {
+    /// Buffers of the last word of this thread.
+    static MOVING: Cell<Moving> = Cell::default();
+}
+
+/// The weights of a tile of the array, packed for tile registers.
+#[derive(Clone, Debug)]
+pub(crate) struct PackedTile {
+    tile: Tile,
+    weights: PackedWeights,
+}
+
+/// LDWEIGHTS with its operands.
+#[derive(Clone, Copy, Debug)]
+pub struct LoadWeights(WeightLoad);
+
+impl LoadWeights {
+    /// Resolves the operands of a word.
+    ///
+    /// # Errors
+    /// The fault that the interpreter would raise.
+    pub fn bind(x: &Exec<'_>, w: &Decoded) -> Result<LoadWeights, FaultKind> {
+        WeightLoad::new(x, w).map(LoadWeights)
+    }
+
+    /// Loads the weights.
+    pub fn run(&self, x: &mut Exec<'_>) {
+        let WeightLoad { c, tagged, walk } = &self.0;
+        let Core { sbuf, psum, pe, spec, .. } = x.core();
+        let memory = if walk.space == Space::Sbuf { &*sbuf } else { &*psum };
+        let mut row = WeightRow::default();
+        for r in 0..c.tile.rows {
+            row.read(walk, memory, r);
+            if *tagged {
+                row.split_tags(pe, &self.0, r);
+            }
+            row.convert(walk.count, c.dtype, spec.fp8, Adjust::of(c));
+            for j in 0..c.packing.lanes() {
+                let at = PeState::cell(j, c.tile.first_row + r, c.tile.first_col);
+                let cells = at..at + c.tile.cols;
+                let position = |e| c.packing.stationary(e, j, c.tile.cols);
+                let (first, step) = (position(0), position(1) - position(0));
+                place(
+                    &row.raw[first..],
+                    &row.values[first..],
+                    step,
+                    &mut pe.raw[cells.clone()],
+                    &mut pe.weights[cells],
+                );
+            }
+        }
+        self.0.note_loaded(pe);
+    }
+}
+
+/// The elements of one row of weights, in the order of the walk.
+struct WeightRow {
+    bytes: [u8; Self::ELEMENTS * 4],
+    raw: [u32; Self::ELEMENTS],
+    values: [f32; Self::ELEMENTS],
+}
+
+impl Default for WeightRow {
+    fn default() -> Self {
+        WeightRow { bytes: [0; _], raw: [0; _], values: [0.0; _] }
+    }
+}
+
+impl WeightRow {
+    const ELEMENTS: usize = MAX_LANES * PARTITIONS;
+
+    /// Reads one lane.
+    fn read(&mut self, walk: &Walk, memory: &Partitions, lane: usize) {
+        let bytes = &mut self.bytes[..walk.count * walk.size];
+        walk.gather(&mut walk.start(), memory, lane, bytes);
+        widen(bytes, walk.size, &mut self.raw[..walk.count]);
+    }
+
+    /// Takes the tags off {weight, tag} pairs (chapter 05 section 2.2).
+    fn split_tags(&mut self, pe: &mut PeState, load: &WeightLoad, row: usize) {
+        let tile = load.c.tile;
+        for (e, pair) in self.raw[..load.walk.count].iter_mut().enumerate() {
+            let column = tile.first_col + tile.cols - 1 - e;
+            pe.tags[PeState::cell(0, tile.first_row + row, column)] = (*pair >> 16 & 0xF) as u8;
+            *pair &= 0xFFFF;
+            self.bytes[2 * e..2 * e + 2].copy_from_slice(&(*pair as u16).to_le_bytes());
+        }
+    }
+
+    /// The values of the elements as the array multiplies them.
+    fn convert(&mut self, count: usize, dtype: Dtype, fp8: Fp8, adjust: Adjust) {
+        let values = &mut self.values[..count];
+        num::unpack(&self.bytes[..count * dtype.bytes()], dtype, fp8, values);
+        adjust.apply(values);
+    }
+}
+
+multiversion! {
+    /// Packed elements of 1, 2 or 4 bytes, zero-extended.
+    fn widen(bytes: &[u8], size: usize, raw: &mut [u32]) {
+        match size {
+            1 => raw.iter_mut().zip(bytes).for_each(|(to, b)| *to = u32::from(*b)),
+            2 => raw.iter_mut().zip(bytes.as_chunks().0).for_each(|(to, b)| *to = u16::from_le_bytes(*b).into()),
+            _ => raw.iter_mut().zip(bytes.as_chunks().0).for_each(|(to, b)| *to = u32::from_le_bytes(*b)),
+        }
+    }
+}
+
+multiversion! {
+    /// Every `step`th element of a row goes to the cells of a row of the array, the first to the last column.
+    fn place(from_raw: &[u32], from: &[f32], step: usize, raw: &mut [u32], weights: &mut [f32]) {
+        let columns = raw.len();
+        if step == 1 {
+            raw.iter_mut().zip(from_raw[..columns].iter().rev()).for_each(|(to, v)| *to = *v);
+            weights.iter_mut().zip(from[..columns].iter().rev()).for_each(|(to, v)| *to = *v);
+        } else {
+            for e in 0..columns {
+                raw[columns - 1 - e] = from_raw[step * e];
+                weights[columns - 1 - e] = from[step * e];
+            }
+        }
+    }
+}
+
+/// MATMUL with its operands.
+#[derive(Clone, Copy, Debug)]
+pub struct MatMul(Multiply);
+
+impl MatMul {
+    /// Resolves the operands of a word.
+    ///
+    /// # Errors
+    /// The fault that the interpreter would raise with the weights that are loaded now.
+    pub fn bind(x: &Exec<'_>, w: &Decoded) -> Result<MatMul, FaultKind> {
+        Multiply::new(x, w).map(MatMul)
+    }
+
+    /// Multiplies. `false`: the weights are not for this word; nothing has been done.
+    pub fn run(&self, x: &mut Exec<'_>) -> bool {
+        if !self.0.fits(&x.core().pe) {
+            return false;
+        }
+        self.0.warn_unwritten(x);
+        let Multiply { c, result, moving: walk, cells, .. } = &self.0;
+        let mut moving = MOVING.take();
+        let core = x.core();
+        let order = Order::new(c.packing.lanes(), c.tile.rows);
+        let tiles = self.tiles(&mut core.pe, &order);
+        // A transposing word looks at the moving operand before it is adjusted; tile instructions flush themselves.
+        let untouched = tiles.is_some() || matches!(result, ResultKind::Raw(_));
+        let adjust = if untouched { Adjust::Keep } else { Adjust::of(c) };
+        let lowest = moving.gather(c, walk, core.memory(walk.space), core.spec.fp8, &order, adjust);
+        match result {
+            ResultKind::Fp32 => self.floats(core, &order, &moving, lowest, tiles),
+            ResultKind::Uint32 => self.integers(core, &order, &moving),
+            ResultKind::Raw(dtype) => match one_hot_rows(&order, &moving) {
+                Some(rows) => self.copy(core, &moving, &rows),
+                None => self.cast(core, &order, &mut moving, *dtype),
+            },
+        }
+        note_written(cells, &mut core.psum, c.tile.cols);
+        MOVING.set(moving);
+        true
+    }
+
+    /// Where the first column of each summand lies in the array.
+    fn offsets(&self, order: &Order) -> Vec<usize> {
+        let tile = self.0.c.tile;
+        order.summands.iter().map(|(j, r)| PeState::cell(*j, tile.first_row + r, tile.first_col)).collect()
+    }
+
+    /// Tiny results need no care where no sum can be tiny: all products, and so all their sums, are multiples of the
+    /// product of the operands' units in the last place, and operands have eight significant bits.
+    fn rounding(&self, weights: &[f32], offsets: &[usize], lowest_moving: u32) -> Rounding {
+        if !flushes(self.0.c.dtype) {
+            return Rounding::Ieee;
+        }
+        let columns = self.0.c.tile.cols;
+        let rows = offsets.iter().map(|at| lowest_exponent(&weights[*at..][..columns]));
+        let unit = |field: u32| field as i32 - 127 - 7;
+        let lowest = rows.min().map_or(0, |lowest_weight| unit(lowest_weight) + unit(lowest_moving));
+        if lowest >= -126 { Rounding::Ieee } else { Rounding::FlushTiny }
+    }
+
+    /// Tile registers, if they can do this word; the weights are packed for them then.
+    fn tiles(&self, pe: &mut PeState, order: &Order) -> Option<Amx> {
+        let c = &self.0.c;
+        if self.0.result != ResultKind::Fp32 || !flushes(c.dtype) {
+            return None;
+        }
+        let tiles = Amx::new()?;
+        if !pe.packed.as_ref().is_some_and(|packed| packed.tile == c.tile) {
+            let weights = PackedWeights::new(&pe.weights, &self.offsets(order), order, c.tile.cols)?;
+            pe.packed = Some(PackedTile { tile: c.tile, weights });
+        }
+        Some(tiles)
+    }
+
+    fn floats(&self, core: &mut Core, order: &Order, moving: &Moving, lowest: u32, tiles: Option<Amx>) {
+        let Core { psum, pe, .. } = core;
+        let mut cursor = self.0.cells.start();
+        if let (Some(mut tiles), Some(packed)) = (tiles, &pe.packed) {
+            let mut packed_panel = PackedPanel::default();
+            for (_, width, panel) in moving.panels() {
+                packed_panel.pack(panel, order);
+                matmul_amx::product(
+                    &mut tiles,
+                    &packed.weights,
+                    &packed_panel,
+                    width,
+                    &mut self.sink(psum, &mut cursor, width),
+                );
+            }
+            return;
+        }
+        let offsets = self.offsets(order);
+        let rounding = self.rounding(&pe.weights, &offsets, lowest);
+        let stationary =
+            Stationary { values: &pe.weights, offsets: &offsets, order, columns: self.0.c.tile.cols };
+        for (_, width, panel) in moving.panels() {
+            matmul::product(&stationary, panel, width, rounding, &mut self.sink(psum, &mut cursor, width));
+        }
+    }
+
+    /// The next `width` cells of every column.
+    fn sink<'a>(&self, psum: &'a mut Partitions, cursor: &mut Cursor, width: usize) -> Cells<'a> {
+        let Multiply { c, begin, cells, .. } = &self.0;
+        let segments = segments(cells, cursor, width);
+        Cells { memory: psum, partition: cells.partition, segments, columns: c.tile.cols, begin: *begin }
+    }
+
+    /// UINT8 operands: wrapping 32-bit sums (decision 05-11).
+    fn integers(&self, core: &mut Core, order: &Order, moving: &Moving) {
+        let Multiply { c, begin, cells, .. } = &self.0;
+        let Core { psum, pe, .. } = core;
+        let offsets = self.offsets(order);
+        let mut cursor = cells.start();
+        for (_, width, panel) in moving.panels() {
+            let segments = segments(cells, &mut cursor, width);
+            for column in 0..c.tile.cols {
+                let weights = offsets.iter().map(|at| pe.weights[at + column] as i32);
+                let sums = integer_sums(&weights.collect::<Vec<_>>(), panel);
+                let row = psum.partition_mut(cells.partition + column);
+                each_cell(row, &segments, |n, old: [u8; 4]| {
+                    let old = if *begin { 0 } else { i32::from_le_bytes(old) };
+                    old.wrapping_add(sums[n]).to_le_bytes()
+                });
+            }
+        }
+    }
+
+    /// A copy-transpose: position `n` passes the raw elements of row `rows[n]` (chapter 05 section 2.3.4).
+    fn copy(&self, core: &mut Core, moving: &Moving, rows: &[usize]) {
+        let Multiply { c, cells, .. } = &self.0;
+        let tile = c.tile;
+        let Core { psum, pe, .. } = core;
+        let mut cursor = cells.start();
+        for (first, width, _) in moving.panels() {
+            let segments = segments(cells, &mut cursor, width);
+            for column in (0..tile.cols).step_by(SQUARE) {
+                let raw = |n: usize| {
+                    let row = tile.first_row + rows[(first + n).min(rows.len() - 1)];
+                    let at = PeState::cell(0, row, tile.first_col + column);
+                    // Rows of the array are wider than there are columns.
+                    pe.raw[at..].first_chunk().unwrap_or(&[0; SQUARE])
+                };
+                let mut out = [[0; PANEL]; SQUARE];
+                for n in (0..width).step_by(SQUARE) {
+                    let square = transpose::square(&std::array::from_fn(|k| raw(n + k)));
+                    for (out, row) in out.iter_mut().zip(&square) {
+                        out[n..n + SQUARE].copy_from_slice(row);
+                    }
+                }
+                for (k, out) in out.iter().enumerate().take(tile.cols - column) {
+                    store_bits(psum.partition_mut(cells.partition + column + k), &segments, cells.size, out);
+                }
+            }
+        }
+    }
+
+    /// A transposing word whose moving operand is no permutation: columns that are not one-hot are products with
+    /// the whole weights, cast to the input's dtype (decision 05-10).
+    fn cast(&self, core: &mut Core, order: &Order, moving: &mut Moving, dtype: Dtype) {
+        let Multiply { c, cells, moving: walk, .. } = &self.0;
+        let tile = c.tile;
+        let hot = one_hot(order, moving);
+        let lowest = moving.gather(c, walk, core.memory(walk.space), core.spec.fp8, order, Adjust::of(c));
+        let Core { psum, pe, spec, .. } = core;
+        let offsets = self.offsets(order);
+        let whole = |raw: &u32| operand(*raw, dtype, Fp32Mode(0), 0, spec.fp8);
+        let weights: Vec<f32> = pe.raw.iter().map(whole).collect();
+        let rounding = self.rounding(&weights, &offsets, lowest);
+        let stationary = Stationary { values: &weights, offsets: &offsets, order, columns: tile.cols };
+        let mut cursor = cells.start();
+        for (first, width, panel) in moving.panels() {
+            let segments = segments(cells, &mut cursor, width);
+            let mut sums = Sums(vec![[0.0; PANEL]; tile.cols]);
+            matmul::product(&stationary, panel, width, rounding, &mut sums);
+            for (column, sums) in sums.0.iter().enumerate() {
+                let mut bits = [0; PANEL];
+                for (n, bits) in bits.iter_mut().enumerate().take(width) {
+                    *bits = match hot[first + n] {
+                        Some(row) => pe.raw[PeState::cell(0, tile.first_row + row, tile.first_col + column)],
+                        None => num::from_f32(sums[n], dtype, spec.fp8),
+                    };
+                }
+                store_bits(psum.partition_mut(cells.partition + column), &segments, cells.size, &bits);
+            }
+        }
+    }
+}
+
+/// For each position, the row that is 1.0 while all others are zero.
+fn one_hot(order: &Order, moving: &Moving) -> Vec<Option<usize>> {
+    let mut rows = Vec::new();
+    for (_, width, panel) in moving.panels() {
+        let mut hot = Hot { nonzero: [0; PANEL], summand: [0; PANEL], ones: [0; PANEL] };
+        find_hot(panel, &mut hot);
+        rows.extend((0..width).map(|n| {
+            let only = hot.nonzero[n] == 1 && hot.ones[n] == 1;
+            only.then(|| order.summands[hot.summand[n] as usize].1)
+        }));
+    }
+    rows
+}
+
+/// The rows of [`one_hot`], if every position has one.
+fn one_hot_rows(order: &Order, moving: &Moving) -> Option<Vec<usize>> {
+    one_hot(order, moving).into_iter().collect()
+}
+
+/// For each position of a panel: values that are not zero, the last of them, and those that are 1.0.
+struct Hot {
+    nonzero: [u32; PANEL],
+    summand: [u32; PANEL],
+    ones: [u32; PANEL],
+}
+
+multiversion! {
+    fn find_hot(panel: &[f32], hot: &mut Hot) {
+        for (summand, values) in panel.as_chunks::<PANEL>().0.iter().enumerate() {
+            for (n, value) in values.iter().enumerate() {
+                let nonzero = *value != 0.0;
+                hot.nonzero[n] += u32::from(nonzero);
+                hot.ones[n] += u32::from(*value == 1.0);
+                hot.summand[n] = if nonzero { summand as u32 } else { hot.summand[n] };
+            }
+        }
+    }
+}
+
+multiversion! {
+    /// Wrapping sums of a column of weights with a panel.
+    fn integer_sums(weights: &[i32], panel: &[f32]) -> [i32; PANEL] {
+        let mut sums = [0i32; PANEL];
+        for (weight, values) in weights.iter().zip(panel.as_chunks::<PANEL>().0) {
+            for n in 0..PANEL {
+                sums[n] = sums[n].wrapping_add(weight.wrapping_mul(values[n] as i32));
+            }
+        }
+        sums
+    }
+}
+
+/// Elements of a walk that follow each other at one step: first byte, step in bytes, elements.
+#[derive(Clone, Copy, Debug)]
+struct Segment {
+    at: usize,
+    step: isize,
+    count: usize,
+}
+
+/// The next `width` elements of a walk.
+fn segments(walk: &Walk, cursor: &mut Cursor, width: usize) -> Vec<Segment> {
+    let (mut segments, mut left) = (Vec::new(), width);
+    while left > 0 {
+        let (at, step, count) = walk.next_run(cursor, left);
+        segments.push(Segment { at: at as usize, step, count });
+        left -= count;
+    }
+    segments
+}
+
+/// Replaces cells of `N` bytes of one partition in walk order: `body(n, old)` gives the new bytes of element `n` of
+/// the segments. A cell that comes up twice sees its own first value.
+#[inline(always)]
+fn each_cell<const N: usize>(row: &mut [u8], segments: &[Segment], body: impl Fn(usize, [u8; N]) -> [u8; N]) {
+    let mut first = 0;
+    for segment in segments {
+        if segment.step == N as isize {
+            let cells = row[segment.at..][..segment.count * N].as_chunks_mut::<N>().0;
+            for (n, cell) in cells.iter_mut().enumerate() {
+                *cell = body(first + n, *cell);
+            }
+        } else {
+            for n in 0..segment.count {
+                let at = segment.at.wrapping_add_signed(n as isize * segment.step);
+                if let Some(cell) = row[at..].first_chunk_mut() {
+                    *cell = body(first + n, *cell);
+                }
+            }
+        }
+        first += segment.count;
+    }
+}
+
+multiversion! {
+    /// Writes the low bits of values to cells of 2 or 4 bytes.
+    fn store_bits(row: &mut [u8], segments: &[Segment], size: usize, bits: &[u32; PANEL]) {
+        if size == 2 {
+            each_cell(row, segments, |n, _: [u8; 2]| (bits[n] as u16).to_le_bytes());
+        } else {
+            each_cell(row, segments, |n, _: [u8; 4]| bits[n].to_le_bytes());
+        }
+    }
+}
+
+/// Sums go to PSUM.
+struct Cells<'a> {
+    memory: &'a mut Partitions,
+    partition: usize,
+    segments: Vec<Segment>,
+    columns: usize,
+    begin: bool,
+}
+
+impl Sink for Cells<'_> {
+    #[inline(always)]
+    fn take(&mut self, column: usize, sums: &[[f32; PANEL]]) {
+        for (k, sums) in sums.iter().enumerate().take(self.columns - column) {
+            let row = self.memory.partition_mut(self.partition + column + k);
+            if self.begin {
+                each_cell(row, &self.segments, |n, _: [u8; 4]| canonical(sums[n]).to_le_bytes());
+            } else {
+                each_cell(row, &self.segments, |n, old| {
+                    canonical(f32::from_le_bytes(old) + sums[n]).to_le_bytes()
+                });
+            }
+        }
+    }
+}
+
+/// Sums are kept, column by column.
+struct Sums(Vec<[f32; PANEL]>);
+
+impl Sink for Sums {
+    fn take(&mut self, column: usize, sums: &[[f32; PANEL]]) {
+        for (to, sums) in self.0[column..].iter_mut().zip(sums) {
+            *to = *sums;
+        }
+    }
+}
+
+/// Records the cells as the interpreter does: a run at a time, or cell by cell where one may come up twice.
+fn note_written(cells: &Walk, memory: &mut Partitions, columns: usize) {
+    if !memory.tracks_writes() {
+        return;
+    }
+    if !cells.is_injective() {
+        return cells.note_written(memory, columns);
+    }
+    let runs = segments(cells, &mut cells.start(), cells.count);
+    for column in 0..columns {
+        for run in &runs {
+            if run.step == cells.size as isize {
+                memory.note_written(cells.partition + column, run.at, run.count * cells.size);
+                continue;
+            }
+            for n in 0..run.count {
+                let at = run.at.wrapping_add_signed(n as isize * run.step);
+                memory.note_written(cells.partition + column, at, cells.size);
+            }
+        }
+    }
+}

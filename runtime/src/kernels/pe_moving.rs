@@ -1,0 +1,174 @@
+//! The moving operand of a MATMUL, laid out for the kernels: panels of some positions, in each a row for every
+//! summand in the order of the sum.
+
+use super::matmul::{Order, PANEL};
+use crate::interp::Walk;
+use crate::interp::pe::{Common, flushes};
+use crate::isa::Dtype;
+use crate::isa::field::Fp32Mode;
+use crate::machine::Partitions;
+use crate::num::dispatch::multiversion;
+use crate::num::{self, Fp8};
+
+/// What happens to an operand between its conversion to fp32 and the array (chapter 05 sections 2.1, 2.3.5, 2.4).
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) enum Adjust {
+    /// Nothing.
+    Keep,
+    /// Subnormals become zero of their sign.
+    Flush,
+    /// A zero point is taken off.
+    Subtract(f32),
+    /// The high part of fp32 (decision 05-12).
+    High,
+    /// The low part.
+    Low,
+}
+
+impl Adjust {
+    /// What happens to the operands of a word.
+    pub(super) fn of(c: &Common) -> Adjust {
+        match (c.dtype, c.fp32_mode) {
+            (Dtype::UINT8, _) => Adjust::Subtract(c.zero_point.into()),
+            (Dtype::FP32, Fp32Mode::HIGH) => Adjust::High,
+            (Dtype::FP32, Fp32Mode::LOW) => Adjust::Low,
+            _ if flushes(c.dtype) => Adjust::Flush,
+            _ => Adjust::Keep,
+        }
+    }
+
+    /// Does it.
+    pub(super) fn apply(self, values: &mut [f32]) {
+        match self {
+            Adjust::Keep => {}
+            other => adjust(values, other),
+        }
+    }
+}
+
+multiversion! {
+    fn adjust(values: &mut [f32], how: Adjust) {
+        /// Bits that the high part has.
+        const HIGH: u32 = u32::MAX << crate::interp::pe::FP32_LO_BITS;
+        let high = |v: f32| f32::from_bits(v.to_bits() & if v.is_finite() { HIGH } else { u32::MAX });
+        match how {
+            Adjust::Keep => {}
+            Adjust::Flush => {
+                for v in values {
+                    let subnormal = v.abs() < f32::MIN_POSITIVE;
+                    *v = f32::from_bits(v.to_bits() & if subnormal { 1 << 31 } else { u32::MAX });
+                }
+            }
+            Adjust::Subtract(zero) => values.iter_mut().for_each(|v| *v -= zero),
+            Adjust::High => values.iter_mut().for_each(|v| *v = high(*v)),
+            Adjust::Low => values.iter_mut().for_each(|v| *v = if v.is_finite() { *v - high(*v) } else { 0.0 }),
+        }
+    }
+}
+
+multiversion! {
+    /// The lowest exponent field of all values but zeros and subnormals; 255 where there is none.
+    pub(super) fn lowest_exponent(values: &[f32]) -> u32 {
+        // Zero less one is the highest of all.
+        values.iter().fold(254, |low, v| low.min((v.to_bits() >> 23 & 0xFF).wrapping_sub(1))) + 1
+    }
+}
+
+/// Memory that a kernel works in; kept by the thread, so that words do not allocate.
+#[derive(Default)]
+pub(super) struct Moving {
+    panels: Vec<f32>,
+    row: Vec<f32>,
+    bytes: Vec<u8>,
+    summands: usize,
+    positions: usize,
+}
+
+impl Moving {
+    /// Reads the operand of a word: one lane of `walk` a row of the tile, `positions` elements a contraction lane,
+    /// plane by plane (decisions 05-8, 05-9). Returns the lowest exponent field where tiny results matter, else 0.
+    pub(super) fn gather(
+        &mut self,
+        c: &Common,
+        walk: &Walk,
+        memory: &Partitions,
+        fp8: Fp8,
+        order: &Order,
+        adjust: Adjust,
+    ) -> u32 {
+        let lanes = c.packing.lanes();
+        self.summands = order.summands.len();
+        self.positions = walk.count / lanes;
+        let values = self.positions.div_ceil(PANEL) * self.summands * PANEL;
+        if self.panels.len() < values {
+            self.panels.resize(values, 0.0);
+        }
+        self.row.resize(walk.count, 0.0);
+        let plain = c.dtype == Dtype::FP32 && adjust == Adjust::Keep;
+        let mut lowest = u32::MAX;
+        for first in (0..self.summands).step_by(lanes) {
+            let (_, row) = order.summands[first];
+            if plain && let Some(bytes) = walk.as_slice(memory, row) {
+                self.place(first, bytes.as_chunks().0.iter().map(|b| f32::from_le_bytes(*b)));
+                continue;
+            }
+            self.read(walk, memory, row, c.dtype, fp8);
+            adjust.apply(&mut self.row);
+            if adjust == Adjust::Flush {
+                lowest = lowest.min(lowest_exponent(&self.row));
+            }
+            let row = std::mem::take(&mut self.row);
+            for lane in 0..lanes {
+                self.place(first + lane, row[lane * self.positions..][..self.positions].iter().copied());
+            }
+            self.row = row;
+        }
+        if adjust == Adjust::Flush { lowest } else { 0 }
+    }
+
+    /// Converts one lane of a walk to fp32.
+    fn read(&mut self, walk: &Walk, memory: &Partitions, lane: usize, dtype: Dtype, fp8: Fp8) {
+        let row = memory.partition(walk.partition + lane);
+        let (mut cursor, mut done) = (walk.start(), 0);
+        while done < walk.count {
+            let mut ahead = cursor;
+            let (at, step, run) = walk.next_run(&mut ahead, walk.count - done);
+            let values = &mut self.row[done..done + run];
+            if step == walk.size as isize {
+                num::unpack(&row[at as usize..][..run * walk.size], dtype, fp8, values);
+                cursor = ahead;
+            } else {
+                self.bytes.resize(run * walk.size, 0);
+                walk.gather(&mut cursor, memory, lane, &mut self.bytes);
+                num::unpack(&self.bytes, dtype, fp8, values);
+            }
+            done += run;
+        }
+    }
+
+    /// Puts the values of one summand into the panels; what is left of the last panel becomes zero.
+    #[inline]
+    fn place(&mut self, summand: usize, values: impl ExactSizeIterator<Item = f32>) {
+        let mut values = values;
+        let stride = self.summands * PANEL;
+        for panel in self.panels[summand * PANEL..].chunks_mut(stride).take(self.positions.div_ceil(PANEL)) {
+            let panel = &mut panel[..PANEL];
+            if values.len() >= PANEL {
+                for (to, v) in panel.iter_mut().zip(&mut values) {
+                    *to = v;
+                }
+            } else {
+                panel.fill_with(|| values.next().unwrap_or(0.0));
+            }
+        }
+    }
+
+    /// Panels: the first position, how many there are, and [`PANEL`] values for each summand.
+    pub(super) fn panels(&self) -> impl Iterator<Item = (usize, usize, &[f32])> {
+        let size = self.summands * PANEL;
+        (0..self.positions).step_by(PANEL).map(move |first| {
+            let width = PANEL.min(self.positions - first);
+            (first, width, &self.panels[first / PANEL * size..][..size])
+        })
+    }
+}
