@@ -14,7 +14,7 @@ use seqjit::runtime::num::Level;
 use seqjit::{Engine, EngineOptions, Lowered, Options, Program, Session, asm};
 
 /// Name of the file, and the word on DVE.
-const WORDS: [(&str, &str); 10] = [
+const WORDS: [(&str, &str); 11] = [
     (
         "add_contiguous",
         "TENSOR_TENSOR op=ADD src0=fp32@0x4000[1,1,1][512,1,1] src1=fp32@0x8000[1,1,1][512,1,1] \
@@ -49,12 +49,18 @@ const WORDS: [(&str, &str); 10] = [
         "COPY src=int16@0x4000[3,-5,7,0][2,3,4,5] dst=int16@0x8000[1,2,6,24][2,3,4,5] channels=128",
     ),
     (
-        "cast_to_integers",
-        "CAST src=fp32@0x4000[1,1,1,1][512,1,1,1] dst=int8@0x8000[1,1,1,1][512,1,1,1] channels=128",
+        "subtract_to_integers",
+        "TENSOR_SCALAR ops=SUBTRACT,ABSOLUTE_VALUE imm=3.0,0 imm_src=INSTRUCTION,INSTRUCTION \
+         src=fp32@0x4000[1,1,1][512,1,1] dst=int8@0x8000[1,1,1][512,1,1] channels=128",
     ),
     (
-        "reciprocal",
-        "RECIPROCAL src=fp32@0x4000[1,1,1,1][512,1,1,1] dst=fp32@0x8000[1,1,1,1][512,1,1,1] channels=128",
+        "broadcast_row",
+        "TENSOR_TENSOR op=MAX src0=fp32@0x4000[1,512,1][512,2,1] src1=fp32@0x8000[1,0,1][512,2,1] \
+         dst=fp32@0xc000[1,512,1][512,2,1] channels=128",
+    ),
+    (
+        "subtract_registers",
+        "ALU_OP op=SUBTRACT dtype=int32 src1_datasrc=IMMEDIATE dst_dtype=int32 src0_lo=1 dst_lo=1 immediate=1",
     ),
     ("memset", "MEMSET value=1.5 dst=fp32@0x4000[1,1,1,1][512,1,1,1] channels=128"),
 ];
@@ -92,7 +98,9 @@ fn golden(name: &str) -> PathBuf {
 fn listings_are_the_golden_ones() {
     let bless = std::env::var_os("SEQJIT_BLESS").is_some();
     let (engine, program) = (engine(), program());
-    let mut session = Session::new(&engine, &program, Options::default()).unwrap();
+    let mut options = Options::default();
+    options.strict = false;
+    let mut session = Session::new(&engine, &program, options).unwrap();
     let mut changed = Vec::new();
     for (slot, (name, _)) in WORDS.iter().enumerate() {
         let found = listing(&engine, &mut session, slot);
@@ -114,8 +122,8 @@ fn listings_are_the_golden_ones() {
 #[test]
 fn every_compiled_family_is_listed() {
     let compiled = OPCODES.iter().filter(|info| info.lowering == Lowering::Inline);
-    // Words of the sequencer are compiled together, not shape by shape.
-    let compiled = compiled.filter(|info| info.family != Family::Control && info.family != Family::Pseudo);
+    // These have no effect, so that there is nothing to see.
+    let compiled = compiled.filter(|info| !matches!(info.family, Family::Custom | Family::Pseudo));
     let families: BTreeSet<String> = compiled.map(|info| format!("{:?}", info.family)).collect();
     let listed: BTreeSet<String> = program().image().cores[0].streams[EngineId::Dve.index()]
         .words
