@@ -106,6 +106,25 @@ impl Partitions {
         self.written.is_some() || !self.watches.is_empty()
     }
 
+    /// Keeps a log of all writes, or none.
+    pub(super) fn log_writes(&mut self, on: bool) {
+        self.watches.set_log(on);
+    }
+
+    /// The writes since the last call: partition, offset and length of each.
+    pub(super) fn take_writes(&mut self) -> impl Iterator<Item = (usize, usize, usize)> + use<> {
+        let active = self.active;
+        let rows = |active: usize, (start, len): (usize, usize)| {
+            let end = start + len;
+            // A run that was logged as one may go over several rows.
+            (start / active..end.div_ceil(active)).map(move |row| {
+                let (first, last) = (start.max(row * active), end.min((row + 1) * active));
+                (row, first - row * active, last - first)
+            })
+        };
+        self.watches.take_log().into_iter().flat_map(move |run| rows(active, run))
+    }
+
     /// Starts to count the writes to a run of bytes of one partition, of words and of transfers.
     pub fn watch(&mut self, partition: usize, offset: usize, len: usize) {
         self.watches.insert(partition * self.active + offset, len);
