@@ -131,23 +131,23 @@ macro_rules! for_each_opcode {
     0x03 PE_REG_WRITE                              [Y Y Y Y] [PE          ] Pe                  [UNKNOWN] refuse "payload layout not recovered";
     0x04 WEIGHT_MASK                               [d d d d] [PE          ] Pe                  [UNKNOWN] refuse "instruction of an older chip";
     0x05 WEIGHT_SHIFT                              [d d d d] [PE          ] Pe                  [UNKNOWN] refuse "instruction of an older chip";
-    0x06 LDTAGS                                    [- Y Y Y] [PE          ] Pe                  [S3_LT] later;
-    0x07 MATMUL_SPARSE                             [- Y Y Y] [PE          ] Pe                  [S4D3_MM] later;
-    0x08 PE_MANAGE_SEED                            [- - Y Y] [PE          ] Pe                  [S2S1D2_PE_SEED] later;
+    0x06 LDTAGS                                    [- Y Y Y] [PE          ] Pe                  [S3_LT] run pe::ldtags;
+    0x07 MATMUL_SPARSE                             [- Y Y Y] [PE          ] Pe                  [S4D3_MM] run pe::matmul_sparse;
+    0x08 PE_MANAGE_SEED                            [- - Y Y] [PE          ] Pe                  [S2S1D2_PE_SEED] run pe::manage_seed;
     0x09 LDWEIGHTS_MX                              [- - Y Y] [PE          ] Pe                  [SMX1_LW] later;
     0x0A MATMUL_MX                                 [- - Y Y] [PE          ] Pe                  [SMX1D3_MM] later;
     0x21 ACTIVATE                                  [Y Y Y Y] [ACT         ] Activation          [S3D3_AC] run activation::activate => kernel;
-    0x22 ACTIVATE_QUANTIZE                         [Y Y Y Y] [ACT         ] Activation          [S3D3_AQ] later;
+    0x22 ACTIVATE_QUANTIZE                         [Y Y Y Y] [ACT         ] Activation          [S3D3_AQ] run activation::quantize;
     0x23 ACTIVATION_TABLE_LOAD as ACT_TABLE_LOAD   [Y Y Y Y] [ACT         ] Activation          [CTRL_NO_23] run activation::table_load => kernel;
     0x24 ACTIVATION_READ_ACCUMULATOR               [Y Y Y Y] [ACT         ] Activation          [D1_RD] run activation::read_accumulator => kernel;
-    0x25 ACTIVATE2                                 [- - Y Y] [ACT         ] Activation          [S2D2_AC] later;
+    0x25 ACTIVATE2                                 [- - Y Y] [ACT         ] Activation          [S2D2_AC] run activate2::activate2;
     0x26 ACTIVATE_MULTIPASS                        [- - - Y] [ACT         ] Activation          [S1S2D2_AM] refuse "no device body known";
-    0x30 EXPONENTIAL                               [u u u u] [DVE         ] Activation          [S3D3_TS] later;
+    0x30 EXPONENTIAL                               [u u u u] [DVE         ] Activation          [S3D3_TS] run exponential::exponential;
     0x41 TENSOR_TENSOR_ARITH_OP as TENSOR_TENSOR   [Y Y Y Y] [POOL DVE    ] TensorTensor        [S3S3D3_TT] run tensor_tensor::arith => inline;
     0x42 TENSOR_REDUCE_ARITH_OP as TENSOR_REDUCE   [Y Y Y Y] [POOL DVE    ] TensorReduce        [S4D4_TR] run tensor_reduce::arith => kernel;
     0x43 TENSOR_SCALAR_ARITH_OP as TENSOR_SCALAR   [Y Y Y Y] [POOL DVE ACT] TensorScalar        [S3D3_TS] run tensor_scalar::arith => inline;
-    0x44 TENSOR_SCALAR_PTR_ARITH_OP                [d d d d] [POOL DVE    ] TensorScalar        [S3D3_TS] later;
-    0x45 POOL                                      [Y Y Y Y] [POOL DVE    ] Pool                [S4D4_PL] later;
+    0x44 TENSOR_SCALAR_PTR_ARITH_OP                [d d d d] [POOL DVE    ] TensorScalar        [S3D3_TS] run tensor_scalar::ptr_arith;
+    0x45 POOL                                      [Y Y Y Y] [POOL DVE    ] Pool                [S4D4_PL] run pool::pool;
     0x46 COPY                                      [Y Y Y Y] [POOL DVE ACT] Copy                [S4D4_TR] run copy::copy => inline;
     0x47 CAST                                      [Y Y Y Y] [POOL DVE ACT] Copy                [S4D4_TR] run copy::cast => inline;
     0x48 RECIPROCAL                                [Y Y Y Y] [POOL DVE    ] Copy                [S4D4_TR] run copy::reciprocal => inline;
@@ -156,22 +156,22 @@ macro_rules! for_each_opcode {
     0x4B REG_STORE                                 [d d d d] [POOL        ] State               [D4_MR] refuse "dormant, semantics not recovered";
     0x4C REG_SHUFFLE                               [d d d d] [POOL        ] State               [CTRL_RS] refuse "dormant, semantics not recovered";
     0x4D RNG                                       [Y Y Y Y] [POOL DVE    ] Fill                [D4_MR] run random::rng;
-    0x4E TENSOR_CUMULATIVE_ARITH_OP                [Y Y Y Y] [DVE         ] Scan                [S4D4_TR] later;
-    0x4F TENSOR_SCALAR_PTR_MULTI_ARITH             [d d d d] [DVE         ] TensorScalar        [S4D4_TSM] later;
-    0x51 TENSOR_TENSOR_BITVEC_OP                   [Y Y Y Y] [POOL DVE    ] TensorTensor        [S3S3D3_TT] later;
-    0x52 TENSOR_REDUCE_BITVEC_OP                   [Y Y Y Y] [POOL DVE    ] TensorReduce        [S4D4_TR] later;
-    0x53 TENSOR_SCALAR_BITVEC_OP                   [Y Y Y Y] [DVE         ] TensorScalar        [S3D3_TS] later;
-    0x54 TENSOR_SCALAR_PTR_BITVEC_OP               [d d d d] [DVE         ] TensorScalar        [S3D3_TS] later;
-    0x58 MAX_POOL_SELECT                           [Y Y Y Y] [POOL DVE    ] Pool                [S4D4_PL] later;
-    0x5E TENSOR_CUMULATIVE_BITVEC_OP               [Y Y Y Y] [DVE         ] Scan                [S4D4_TR] later;
-    0x5F TENSOR_SCALAR_PTR_MULTI_BITVEC            [d d d d] [DVE         ] TensorScalar        [S4D4_TSM] later;
-    0x60 BATCH_NORM_STATS                          [d d d d] [DVE         ] BatchNorm           [S4D2_BN] later;
-    0x61 BATCH_NORM_STATS2                         [Y Y Y Y] [DVE         ] BatchNorm           [S4D2_BN] later;
-    0x62 BATCH_NORM_AGGREGATE                      [Y Y Y Y] [DVE         ] BatchNorm           [S4D2_BN] later;
-    0x63 BATCH_NORM_GRAD_ACCUMULATE                [d d d d] [DVE         ] BatchNorm           [S3S3D1_BN] later;
-    0x64 BATCH_NORM_PARAM_LOAD                     [d d d d] [DVE         ] BatchNorm           [S2_BN] later;
-    0x65 BATCH_NORM_BACK_PROP                      [Y Y Y Y] [DVE         ] BatchNorm           [S3S3D3_TT] later;
-    0x66 LOAD_PARAMETER_RAM                        [Y Y Y Y] [DVE         ] BatchNorm           [CTRL_IM] later;
+    0x4E TENSOR_CUMULATIVE_ARITH_OP                [Y Y Y Y] [DVE         ] Scan                [S4D4_TR] run scan::cumulative_arith;
+    0x4F TENSOR_SCALAR_PTR_MULTI_ARITH             [d d d d] [DVE         ] TensorScalar        [S4D4_TSM] run tensor_scalar_multi::arith;
+    0x51 TENSOR_TENSOR_BITVEC_OP                   [Y Y Y Y] [POOL DVE    ] TensorTensor        [S3S3D3_TT] run tensor_tensor::bitvec;
+    0x52 TENSOR_REDUCE_BITVEC_OP                   [Y Y Y Y] [POOL DVE    ] TensorReduce        [S4D4_TR] run tensor_reduce::bitvec;
+    0x53 TENSOR_SCALAR_BITVEC_OP                   [Y Y Y Y] [DVE         ] TensorScalar        [S3D3_TS] run tensor_scalar::bitvec;
+    0x54 TENSOR_SCALAR_PTR_BITVEC_OP               [d d d d] [DVE         ] TensorScalar        [S3D3_TS] run tensor_scalar::ptr_bitvec;
+    0x58 MAX_POOL_SELECT                           [Y Y Y Y] [POOL DVE    ] Pool                [S4D4_PL] run pool::max_pool_select;
+    0x5E TENSOR_CUMULATIVE_BITVEC_OP               [Y Y Y Y] [DVE         ] Scan                [S4D4_TR] run scan::cumulative_bitvec;
+    0x5F TENSOR_SCALAR_PTR_MULTI_BITVEC            [d d d d] [DVE         ] TensorScalar        [S4D4_TSM] run tensor_scalar_multi::bitvec;
+    0x60 BATCH_NORM_STATS                          [d d d d] [DVE         ] BatchNorm           [S4D2_BN] run batch_norm::stats;
+    0x61 BATCH_NORM_STATS2                         [Y Y Y Y] [DVE         ] BatchNorm           [S4D2_BN] run batch_norm::stats2;
+    0x62 BATCH_NORM_AGGREGATE                      [Y Y Y Y] [DVE         ] BatchNorm           [S4D2_BN] run batch_norm::aggregate;
+    0x63 BATCH_NORM_GRAD_ACCUMULATE                [d d d d] [DVE         ] BatchNorm           [S3S3D1_BN] run batch_norm_grad::accumulate;
+    0x64 BATCH_NORM_PARAM_LOAD                     [d d d d] [DVE         ] BatchNorm           [S2_BN] run batch_norm_grad::param_load;
+    0x65 BATCH_NORM_BACK_PROP                      [Y Y Y Y] [DVE         ] BatchNorm           [S3S3D3_TT] run batch_norm_grad::back_prop;
+    0x66 LOAD_PARAMETER_RAM                        [Y Y Y Y] [DVE         ] BatchNorm           [CTRL_IM] run batch_norm::load_parameter_ram;
     0x67 POOL_BUFFER_LOAD                          [Y Y Y Y] [POOL        ] Gather              [S4_PB] run gather::pool_buffer_load;
     0x68 GATHER                                    [Y Y Y Y] [POOL        ] Gather              [S4D4_GT] run gather::gather;
     0x69 LOAD_MASK_SELECT                          [Y Y Y Y] [DVE         ] Shuffle             [CTRL_IM] run shuffle::load_mask;
@@ -181,47 +181,47 @@ macro_rules! for_each_opcode {
     0x6D MATCH_VALUE_LOAD                          [Y Y Y Y] [DVE         ] Search              [S2_BN] run search::match_value_load;
     0x6E FIND_INDEX8                               [Y Y Y Y] [DVE         ] Search              [S4D2_BN] run search::find_index8;
     0x6F MATCH_REPLACE8                            [Y Y Y Y] [DVE         ] Search              [S4D4_MR] run search::match_replace8;
-    0x70 TENSOR_SCALAR_IMM_LD_ARITH                [d d d d] [DVE         ] TensorScalar        [S2_BN] later;
-    0x71 TENSOR_SCALAR_IMM_LD_BITVEC               [d d d d] [DVE         ] TensorScalar        [S2_BN] later;
-    0x72 COPY_PREDICATED                           [Y Y Y Y] [DVE         ] Select              [S3S3D3_TT] later;
+    0x70 TENSOR_SCALAR_IMM_LD_ARITH                [d d d d] [DVE         ] TensorScalar        [S2_BN] run tensor_scalar_multi::load_arith;
+    0x71 TENSOR_SCALAR_IMM_LD_BITVEC               [d d d d] [DVE         ] TensorScalar        [S2_BN] run tensor_scalar_multi::load_bitvec;
+    0x72 COPY_PREDICATED                           [Y Y Y Y] [DVE         ] Select              [S3S3D3_TT] run predicated::copy;
     0x73 ROI_ALIGN                                 [d d d d] [POOL        ] Pool                [S2S2D3_ROI] refuse "dormant, payload layout not recovered";
-    0x74 TENSOR_SCALAR_ADDR                        [Y Y Y Y] [POOL        ] TensorScalar        [S2D2_ADDR] later;
+    0x74 TENSOR_SCALAR_ADDR                        [Y Y Y Y] [POOL        ] TensorScalar        [S2D2_ADDR] run tensor_scalar_addr::addr;
     0x76 RAND                                      [d d d d] [DVE         ] Random              [D4_RAND] refuse "dormant, semantics not recovered";
     0x77 RAND_GET_STATE                            [Y Y Y Y] [POOL DVE ACT] Random              [D4_RAND] run random::get_state;
     0x78 RAND_SET_STATE                            [Y Y Y Y] [POOL DVE ACT] Random              [S1_RAND] run random::set_state;
     0x79 EMBEDDING_UPDATE                          [Y Y Y Y] [POOL        ] Gather              [UNKNOWN] refuse "payload layout not recovered";
     0x7A LOAD_POOL_ARGUMENT                        [Y Y Y Y] [POOL        ] Gather              [CTRL_IM] run gather::pool_argument;
     0x7B TENSOR_DEQUANTIZE                         [Y Y Y Y] [POOL        ] Quantize            [S3D3_TENS_DEQUANT] run dequantize::dequantize;
-    0x7C CROSS_LANE_REDUCE_ARITH                   [Y Y Y Y] [POOL        ] TensorReduce        [S4D4_CR] later;
-    0x7D CROSS_LANE_REDUCE_BITVEC                  [Y Y Y Y] [POOL        ] TensorReduce        [S4D4_CR] later;
-    0x7E IOTA                                      [Y Y Y Y] [POOL        ] Fill                [D4_IOTA] later;
+    0x7C CROSS_LANE_REDUCE_ARITH                   [Y Y Y Y] [POOL        ] TensorReduce        [S4D4_CR] run cross_lane::arith;
+    0x7D CROSS_LANE_REDUCE_BITVEC                  [Y Y Y Y] [POOL        ] TensorReduce        [S4D4_CR] run cross_lane::bitvec;
+    0x7E IOTA                                      [Y Y Y Y] [POOL        ] Fill                [D4_IOTA] run generator::iota;
     0x7F DROPOUT                                   [Y Y Y Y] [DVE         ] Random              [S3D3_DROPOUT] run random::dropout;
     0x81 JPEG_DECODE                               [- d d d] [POOL        ] Custom              [S2D2_JPEG] refuse "payload layout not recovered";
-    0x82 TRANSPOSE_BATCH_NORM_STATS2               [Y Y Y Y] [DVE         ] BatchNorm           [S4D2_BN] later;
-    0x83 TRANSPOSE_TENSOR_REDUCE_ARITH_OP          [Y Y Y Y] [DVE         ] TensorReduce        [S4D4_TR] later;
-    0x84 TRANSPOSE_TENSOR_REDUCE_BITVEC_OP         [Y Y Y Y] [DVE         ] TensorReduce        [S4D4_TR] later;
+    0x82 TRANSPOSE_BATCH_NORM_STATS2               [Y Y Y Y] [DVE         ] BatchNorm           [S4D2_BN] run batch_norm::transpose_stats2;
+    0x83 TRANSPOSE_TENSOR_REDUCE_ARITH_OP          [Y Y Y Y] [DVE         ] TensorReduce        [S4D4_TR] run tensor_reduce::transpose_arith;
+    0x84 TRANSPOSE_TENSOR_REDUCE_BITVEC_OP         [Y Y Y Y] [DVE         ] TensorReduce        [S4D4_TR] run tensor_reduce::transpose_bitvec;
     0x85 CUSTOM_OP_HEADER                          [Y Y Y Y] [POOL        ] Custom              [CUSTOM_OP_HEADER] refuse "custom operators need a host callback";
     0x86 CUSTOM_OP_PAYLOAD                         [Y Y Y Y] [POOL        ] Custom              [CUSTOM_OP_PAYLOAD] refuse "custom operators need a host callback";
     0x87 TENSOR_SCALAR_PTR_MULTI_DUAL_ARITH        [d - - -] [DVE         ] TensorScalar        [S4D4_TSM] refuse "no microprogram on any generation";
     0x88 TENSOR_SCALAR_PTR_MULTI_DUAL_BITVEC       [d - - -] [DVE         ] TensorScalar        [S4D4_TSM] refuse "no microprogram on any generation";
-    0x8A TENSOR_TENSOR_ADD_BF16                    [Y - - -] [POOL DVE    ] TensorTensor        [S3S3D3_TT] later;
-    0x8B TENSOR_TENSOR_MULT_BF16                   [Y - - -] [POOL DVE    ] TensorTensor        [S3S3D3_TT] later;
+    0x8A TENSOR_TENSOR_ADD_BF16                    [Y - - -] [POOL DVE    ] TensorTensor        [S3S3D3_TT] run tensor_tensor::add_bf16;
+    0x8B TENSOR_TENSOR_MULT_BF16                   [Y - - -] [POOL DVE    ] TensorTensor        [S3S3D3_TT] run tensor_tensor::mult_bf16;
     0x8C TENSOR_REDUCE_ADD_BF16                    [Y - - -] [POOL DVE    ] TensorReduce        [S4D4_TR] run tensor_reduce::add_bf16 => kernel;
-    0x8D TENSOR_REDUCE_MAX_BF16                    [Y - - -] [POOL DVE    ] TensorReduce        [S4D4_TR] later;
-    0x8E BATCH_NORM_PARAM_LOAD2                    [Y Y Y Y] [DVE         ] BatchNorm           [S2_BNPL2] later;
-    0x8F TENSOR_TENSOR_SUB_BF16                    [Y - - -] [POOL DVE    ] TensorTensor        [S3S3D3_TT] later;
+    0x8D TENSOR_REDUCE_MAX_BF16                    [Y - - -] [POOL DVE    ] TensorReduce        [S4D4_TR] run tensor_reduce::max_bf16;
+    0x8E BATCH_NORM_PARAM_LOAD2                    [Y Y Y Y] [DVE         ] BatchNorm           [S2_BNPL2] run batch_norm_grad::param_load2;
+    0x8F TENSOR_TENSOR_SUB_BF16                    [Y - - -] [POOL DVE    ] TensorTensor        [S3S3D3_TT] run tensor_tensor::sub_bf16;
     0x92 TENSOR_SCALAR_AFFINE_SELECT               [Y Y Y Y] [POOL        ] Select              [S2D2_TS_AS] run select::affine_select => kernel;
-    0x93 TRANSPOSE_TENSOR_SCALAR_ARITH_OP          [Y Y Y Y] [DVE         ] TensorScalar        [S3D3_TS] later;
-    0x94 BATCH_NORM_GRAD_ACCUMULATE2               [Y Y Y Y] [DVE         ] BatchNorm           [S3S3D1_BN2] later;
+    0x93 TRANSPOSE_TENSOR_SCALAR_ARITH_OP          [Y Y Y Y] [DVE         ] TensorScalar        [S3D3_TS] run tensor_scalar::transpose_arith;
+    0x94 BATCH_NORM_GRAD_ACCUMULATE2               [Y Y Y Y] [DVE         ] BatchNorm           [S3S3D1_BN2] run batch_norm_grad::accumulate2;
     0x95 MODIFY_POOL_CONFIG                        [Y Y Y Y] [POOL        ] Custom              [MODIFY_POOL_CONFIG] run control::nop => inline;
     0x96 SORT                                      [Y Y Y Y] [POOL        ] Sort                [S1D2_SORT] run sort::sort;
-    0x98 TENSOR_SCALAR_SELECT                      [Y Y Y Y] [DVE         ] Select              [S3D3_TS_SELECT] later;
-    0x99 CAST_PREDICATED                           [Y Y Y Y] [DVE         ] Select              [S3S3D3_TT] later;
-    0x9A TENSOR_SCALAR_CACHE_REDUCE                [Y Y Y Y] [DVE         ] TensorScalar        [S3D3_TS] later;
-    0x9B DVE_READ_ACCUMULATOR                      [Y Y Y Y] [DVE         ] State               [D1_RD] later;
+    0x98 TENSOR_SCALAR_SELECT                      [Y Y Y Y] [DVE         ] Select              [S3D3_TS_SELECT] run select::tensor_scalar_select;
+    0x99 CAST_PREDICATED                           [Y Y Y Y] [DVE         ] Select              [S3S3D3_TT] run predicated::cast;
+    0x9A TENSOR_SCALAR_CACHE_REDUCE                [Y Y Y Y] [DVE         ] TensorScalar        [S3D3_TS] run tensor_scalar_cache::reduce;
+    0x9B DVE_READ_ACCUMULATOR                      [Y Y Y Y] [DVE         ] State               [D1_RD] run accumulator::read;
     0x9C TENSOR_REDUCE_RANGE_CHECK                 [d d d d] [POOL DVE    ] TensorReduce        [UNKNOWN] refuse "payload layout not recovered";
-    0x9D SCALAR_TENSOR_TENSOR_ARITH                [Y Y Y Y] [DVE         ] ScalarTensorTensor  [S2S2D2_STT] later;
-    0x9E SCALAR_TENSOR_TENSOR_BITVEC               [Y Y Y Y] [DVE         ] ScalarTensorTensor  [S2S2D2_STT] later;
+    0x9D SCALAR_TENSOR_TENSOR_ARITH                [Y Y Y Y] [DVE         ] ScalarTensorTensor  [S2S2D2_STT] run scalar_tensor_tensor::arith;
+    0x9E SCALAR_TENSOR_TENSOR_BITVEC               [Y Y Y Y] [DVE         ] ScalarTensorTensor  [S2S2D2_STT] run scalar_tensor_tensor::bitvec;
     0x9F ENGINE_NOP                                [Y Y Y Y] [ANY         ] Control             [CTRL_IM] run control::engine_nop => inline;
     0xA0 EVENT_SEMAPHORE                           [Y Y Y Y] [ANY         ] Control             [CTRL_ES] run control::nop => inline;
     0xA1 HALT                                      [Y Y Y Y] [ANY         ] Control             [CTRL_NO_A1] run control::halt => sequencer;
@@ -246,7 +246,7 @@ macro_rules! for_each_opcode {
     0xB9 DMA_MEMCPY2                               [- - - Y] [ANY         ] Dma                 [DMA_COPY2D] run generated::copy2d;
     0xBA DMA_IMMEDIATE                             [- - - Y] [ANY         ] Dma                 [DMA_IMMEDIATE] refuse "descriptor bits not recovered";
     0xBB DMA_INDIRECT                              [Y Y Y Y] [ANY         ] Dma                 [DMA_INDIRECT1D] run generated::indirect;
-    0xBC RANGE_SELECT                              [- Y Y Y] [DVE         ] Select              [S2D2_RS] later;
+    0xBC RANGE_SELECT                              [- Y Y Y] [DVE         ] Select              [S2D2_RS] run select::range_select;
     0xBD DMA_TRANSPOSE                             [- Y Y Y] [ANY         ] Dma                 [DMA_DIRECT2D_XPOSE] run generated::transpose;
     0xBE GET_SEQUENCE_BOUNDS                       [- Y Y Y] [POOL        ] Sort                [S3D3_SEQ_BOUNDS] run sort::sequence_bounds;
     0xBF SB2SB_COLLECTIVE                          [- Y Y Y] [POOL        ] Collective          [S3D3_COLLECTIVE] run collective::sb2sb;
@@ -285,18 +285,18 @@ macro_rules! for_each_opcode {
     0xE1 SPARSITY_COMPRESS_TAG                     [- - Y Y] [DVE         ] Quantize            [S2D2D2_SC] run compress::compress_tag;
     0xE2 RAND2                                     [- - Y Y] [DVE         ] Random              [D3_RAND] run random::rand2;
     0xE3 QUANTIZE_MX                               [- - Y Y] [DVE         ] Quantize            [S3DMX1_QUANT] refuse "field offsets not recovered";
-    0xE4 CONV_LUT_LOAD                             [- Y Y Y] [PE POOL     ] Pe                  [S2_CONVLUT] later;
-    0xE5 TENSOR_TENSOR_SCAN_ARITH                  [Y Y Y Y] [DVE         ] Scan                [S2S2D2_STT] later;
-    0xE6 TENSOR_SCALAR_CACHE_CUMULATIVE            [Y Y Y Y] [DVE         ] TensorScalar        [S3D3_TS] later;
+    0xE4 CONV_LUT_LOAD                             [- Y Y Y] [PE POOL     ] Pe                  [S2_CONVLUT] run pe::load_lut;
+    0xE5 TENSOR_TENSOR_SCAN_ARITH                  [Y Y Y Y] [DVE         ] Scan                [S2S2D2_STT] run scan::tensor_tensor;
+    0xE6 TENSOR_SCALAR_CACHE_CUMULATIVE            [Y Y Y Y] [DVE         ] TensorScalar        [S3D3_TS] run tensor_scalar_cache::cumulative;
     0xE7 INDIRECT_COPY                             [Y Y Y Y] [POOL        ] Gather              [S4D4_IC] run gather::indirect_copy;
-    0xE8 COPY_PREDICATED_SCALAR                    [Y Y Y Y] [DVE         ] Select              [S3D3_CP_PRED_SCALAR] later;
+    0xE8 COPY_PREDICATED_SCALAR                    [Y Y Y Y] [DVE         ] Select              [S3D3_CP_PRED_SCALAR] run predicated::copy_scalar;
     0xE9 DVE_READ_INDICES                          [- Y Y Y] [DVE         ] Search              [D4_MR] run search::read_indices;
-    0xEA SELECT_REDUCE                             [Y Y Y Y] [DVE         ] Select              [S2S2D2_STT] later;
+    0xEA SELECT_REDUCE                             [Y Y Y Y] [DVE         ] Select              [S2S2D2_STT] run select::select_reduce;
     0xF0 EXTENDED_INST                             [Y Y Y Y] [POOL        ] Custom              [EXTENDED] run extended::run;
     0xF1 DMA_GATHER_TRANSPOSE                      [- Y Y Y] [ANY         ] Dma                 [DMA_GATHER_XPOSE] run generated::gather_transpose;
     0xF2 NONZERO_WITH_COUNT                        [- Y Y Y] [POOL        ] Sort                [S3D3_NONZERO_WITH_COUNT] run sort::nonzero;
-    0xF3 TENSOR_TENSOR_INT_WIDE                    [- - - Y] [POOL        ] TensorTensor        [S2S2D2D2_TT] later;
-    0xF4 TENSOR_SCALAR_INT_WIDE                    [- - - Y] [DVE         ] TensorScalar        [S2D2D2_TS_WIDE] later;
+    0xF3 TENSOR_TENSOR_INT_WIDE                    [- - - Y] [POOL        ] TensorTensor        [S2S2D2D2_TT] run wide::tensor_tensor;
+    0xF4 TENSOR_SCALAR_INT_WIDE                    [- - - Y] [DVE         ] TensorScalar        [S2D2D2_TS_WIDE] run wide::tensor_scalar;
     0xFF INVALID                                   [Y Y Y Y] [            ] Invalid             [UNKNOWN] refuse "sentinel, never executed";
     } };
 }
@@ -394,11 +394,13 @@ impl OpcodeInfo {
         self.engines.contains(&engine)
     }
 
-    /// What executing it does on a generation: no function reads the matrix words of MARIANA and MAVERICK,
+    /// What executing it does on a generation: no function reads LDWEIGHTS and MATMUL of MARIANA and MAVERICK,
     /// which have layouts of their own, yet.
     pub fn execution_on(&self, generation: Generation) -> Execution {
         match self.execution {
-            Execution::Run if self.family == Family::Pe && generation > Generation::Cayman => {
+            Execution::Run
+                if matches!(self.byte, op::LDWEIGHTS | op::MATMUL) && generation > Generation::Cayman =>
+            {
                 Execution::Later
             }
             execution => execution,

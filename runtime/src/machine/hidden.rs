@@ -17,6 +17,33 @@ pub const CONVERTER_SEED: u32 = 1;
 /// Elements per partition of the gather buffer (chapter 06 section 2.1).
 pub const BUFFER_ELEMENTS: usize = 512;
 
+/// Seeds of a partition for rounding BF16 results of the PE: two for each PSUM bank.
+pub const SEEDS: usize = 16;
+
+/// Cells of a table of CONV_LUT_LOAD.
+pub const LUT_ENTRIES: usize = 16;
+
+/// State of the PE beside its weights (chapter 05 section 1.1, chapter 06 section 9.4).
+#[derive(Clone, Debug)]
+pub struct PeHidden {
+    /// Seeds of stochastic rounding, per PSUM partition.
+    pub seeds: [[u32; SEEDS]; PARTITIONS],
+    /// Seeds have been loaded: results in BF16 are rounded stochastically.
+    pub seeded: bool,
+    /// Tables of CONV_LUT_LOAD, per row.
+    pub lut: [[u16; LUT_ENTRIES]; PARTITIONS],
+}
+
+impl Default for PeHidden {
+    fn default() -> Self {
+        PeHidden {
+            seeds: [[CONVERTER_SEED; SEEDS]; PARTITIONS],
+            seeded: false,
+            lut: [[0; LUT_ENTRIES]; PARTITIONS],
+        }
+    }
+}
+
 /// Searching words of DVE (chapter 05 section 7).
 #[derive(Clone, Debug)]
 pub struct SearchState {
@@ -29,6 +56,60 @@ pub struct SearchState {
 impl Default for SearchState {
     fn default() -> Self {
         SearchState { keys: [[f32::NAN; KEYS]; PARTITIONS], indices: [[UNMATCHED; KEYS]; PARTITIONS] }
+    }
+}
+
+/// Preloaded scalars of DVE: FP32 or zero-extended bits (chapter 04 section 4.7).
+#[derive(Clone, PartialEq, Debug)]
+pub struct PreloadedScalars(pub [[u32; Self::PER_LANE]; PARTITIONS]);
+
+impl PreloadedScalars {
+    /// Scalars of a partition.
+    pub const PER_LANE: usize = 8;
+}
+
+impl Default for PreloadedScalars {
+    fn default() -> Self {
+        PreloadedScalars([[0; Self::PER_LANE]; PARTITIONS])
+    }
+}
+
+/// The parameters of BATCH_NORM_BACK_PROP in one partition (chapter 05 section 5.5).
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct BatchNormParams {
+    /// Elements of the batch.
+    pub n: f32,
+    /// Mean of the batch.
+    pub mean: f32,
+    /// Scale of the result.
+    pub a: f32,
+    /// Sum of the gradients.
+    pub b: f32,
+    /// Weighted sum of the gradients.
+    pub c: f32,
+}
+
+/// Batch normalisation (chapter 05 sections 5.1 and 5.5).
+#[derive(Clone, PartialEq, Debug)]
+pub struct BatchNormState {
+    /// What the words BATCH_NORM_PARAM_LOAD loaded.
+    pub params: [BatchNormParams; PARTITIONS],
+    /// The parameter RAM, FP32 bits; kept as state, no arithmetic reads it (decision 05-30).
+    pub ram: [u32; Self::RAM_WORDS],
+}
+
+impl BatchNormState {
+    /// Words of the parameter RAM.
+    pub const RAM_WORDS: usize = 256;
+}
+
+impl Default for BatchNormState {
+    /// Zeros, and 1/(i + 1) in the parameter RAM (D05-2).
+    fn default() -> Self {
+        BatchNormState {
+            params: [BatchNormParams::default(); PARTITIONS],
+            ram: std::array::from_fn(|i| (1.0 / (i + 1) as f32).to_bits()),
+        }
     }
 }
 
@@ -109,9 +190,12 @@ pub struct GatherBuffer {
     pub valid: bool,
 }
 
+saved!(struct PeHidden { seeds, seeded, lut });
 saved!(struct SearchState { keys, indices });
 saved!(struct DveRandom { lfsr, xorwow, convert });
-saved!(wrapper LaneMask);
+saved!(wrapper LaneMask, PreloadedScalars);
+saved!(struct BatchNormParams { n, mean, a, b, c });
+saved!(struct BatchNormState { params, ram });
 saved!(struct PoolState { random, buffer, arguments });
 saved!(struct PoolRandom { xorwow, convert });
 saved!(struct GatherBuffer { data, width, count, start_index, mask, valid });

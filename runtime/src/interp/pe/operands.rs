@@ -53,7 +53,7 @@ pub(crate) struct Tile {
 }
 
 /// First and highest count of a row or column group code.
-fn group(field: &'static str, code: u8, active: u8) -> Result<(usize, usize), FaultKind> {
+pub(super) fn group(field: &'static str, code: u8, active: u8) -> Result<(usize, usize), FaultKind> {
     let (first, limit) = match code {
         0xF => (0, 128),
         0x3 => (0, 64),

@@ -73,6 +73,9 @@ pub(super) const REFUSALS: &[Refusal] = &[
     refuse(S3D3_MM_V4, "transpose_mode", zero_or_one, "0 or 1"),
     refuse(S3_LW_V3, "active_row_mode", zero, "0").strict_only(),
     refuse(S3_LW_V4, "active_row_mode", zero, "0").strict_only(),
+    refuse(S3_LT, "active_row_mode", zero, "0").strict_only(),
+    refuse(S4D3_MM, "active_row_mode", zero, "0").strict_only(),
+    refuse(S4D3_MM, "perf_opt", zero, "0"),
     refuse(S3_LW_V4, "flags", zero, "scalar_mode 0").masked(0x06),
     refuse(S3_LW_V5, "flags", zero, "scalar_mode 0").masked(0x06),
     refuse(S3_LW_V5, "flags", zero, "seed_mode 0").masked(0x18),
@@ -122,6 +125,15 @@ pub(super) const REFUSED_ON: &[(u8, Generation, &Rule, &str)] = &[
     (op::ACTIVATION_READ_ACCUMULATOR, Generation::Maverick, NO_KERNEL, "a generation with a handler"),
     (op::TENSOR_DEQUANTIZE, Generation::Sunda, NO_KERNEL, "a generation with a kernel"),
     (op::EXTENDED_INST, Generation::Sunda, NO_KERNEL, "a generation with a bridge"),
+    // only CAYMAN's tables ever held programs for the preloaded scalars (chapter 04 P2)
+    (op::TENSOR_SCALAR_PTR_MULTI_ARITH, Generation::Mariana, NO_KERNEL, "a generation with a program"),
+    (op::TENSOR_SCALAR_PTR_MULTI_ARITH, Generation::Maverick, NO_KERNEL, "a generation with a program"),
+    (op::TENSOR_SCALAR_PTR_MULTI_BITVEC, Generation::Mariana, NO_KERNEL, "a generation with a program"),
+    (op::TENSOR_SCALAR_PTR_MULTI_BITVEC, Generation::Maverick, NO_KERNEL, "a generation with a program"),
+    (op::TENSOR_SCALAR_IMM_LD_ARITH, Generation::Mariana, NO_KERNEL, "a generation with a program"),
+    (op::TENSOR_SCALAR_IMM_LD_ARITH, Generation::Maverick, NO_KERNEL, "a generation with a program"),
+    (op::TENSOR_SCALAR_IMM_LD_BITVEC, Generation::Mariana, NO_KERNEL, "a generation with a program"),
+    (op::TENSOR_SCALAR_IMM_LD_BITVEC, Generation::Maverick, NO_KERNEL, "a generation with a program"),
 ];
 
 /// Operand structs in which a set byte outside all fields has an unknown meaning, instead of being

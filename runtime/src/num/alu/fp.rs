@@ -2,7 +2,7 @@
 
 use super::{AluForm, Rhs, UnsupportedOp, operands, select_op, zip_rows};
 use crate::isa::AluOp;
-use crate::num::convert::CANONICAL_NAN;
+use crate::num::convert::{CANONICAL_NAN, canonical};
 use crate::num::dispatch::multiversion;
 use crate::num::pow::pow;
 
@@ -90,7 +90,7 @@ pub fn fold_seed(op: AluOp, first: f32) -> f32 {
 }
 
 /// [`eval_f32`] on rows: `out[k] = op(a[k], b[k])`, or `op(b[k], a[k])` if `reverse`; unary operators act
-/// on `a` either way (chapter 03 section 7.5).
+/// on `a` either way (chapter 03 section 7.5). Every NaN is canonical.
 ///
 /// # Panics
 /// If a row is not as long as `out`.
@@ -102,7 +102,7 @@ pub fn map2(
     out: &mut [f32],
 ) -> Result<(), UnsupportedOp> {
     let (left, right) = operands(op, a, b, reverse);
-    map_rows(op, left, right, out).ok_or(unsupported(op))
+    map2_lanes(op, &mut OneLane(left, right, out), 1)
 }
 
 /// [`fold_f32`] over a row, serially in its order; `acc` if the row is empty.
@@ -131,9 +131,88 @@ pub fn scan_row(op: AluOp, acc: f32, row: &[f32], out: &mut [f32]) -> Result<f32
     last.ok_or(unsupported(op))
 }
 
+/// Left operand, right operand and results of the rows of several lanes.
+pub(crate) trait LaneRows {
+    /// Those of one lane.
+    fn rows(&mut self, lane: usize) -> (Rhs<'_, f32>, Rhs<'_, f32>, &mut [f32]);
+}
+
+/// [`map2`] in every lane; reversal is the caller's.
+///
+/// # Panics
+/// If a row is not as long as the results of its lane.
+pub(crate) fn map2_lanes(op: AluOp, rows: &mut dyn LaneRows, lanes: usize) -> Result<(), UnsupportedOp> {
+    map_lanes(op, rows, lanes).ok_or(unsupported(op))
+}
+
+/// The accumulating fold of the words that put the new value on the left: `acc = op(x, acc)`, by the rules of
+/// [`fold_f32`]; `acc` if the row is empty (chapter 04, R1).
+pub fn accumulate_row(op: AluOp, acc: f32, row: &[f32]) -> Result<f32, UnsupportedOp> {
+    match op {
+        AluOp::SUBTRACT => Ok(row.iter().fold(acc, |acc, x| x - acc)),
+        // The operands of all others may be exchanged.
+        AluOp::ADD | AluOp::MULT | AluOp::MAX | AluOp::MIN => fold_row(op, acc, row),
+        _ => Err(unsupported(op)),
+    }
+}
+
+/// [`accumulate_row`] with every intermediate result stored; returns the last one.
+///
+/// # Panics
+/// If `out` is not as long as `row`.
+pub fn accumulate_scan(op: AluOp, acc: f32, row: &[f32], out: &mut [f32]) -> Result<f32, UnsupportedOp> {
+    assert_eq!(row.len(), out.len(), "operand and result of a scan");
+    match op {
+        AluOp::SUBTRACT => Ok(row.iter().zip(out).fold(acc, |acc, (x, out)| {
+            *out = x - acc;
+            *out
+        })),
+        AluOp::ADD | AluOp::MULT | AluOp::MAX | AluOp::MIN => scan_row(op, acc, row, out),
+        _ => Err(unsupported(op)),
+    }
+}
+
+/// The recurrence of two operators (chapter 04 section 5.2), both elementwise: `t = op0(a[k], acc)`,
+/// `acc = op1(t, b[k])`, `out[k] = acc`, where `reverse` exchanges the operands of each operator unless it is
+/// unary. Returns the last `acc`.
+///
+/// # Panics
+/// If `b` or `out` is shorter than `a`.
+pub fn recurrence_row(
+    ops: [AluOp; 2],
+    reverse: [bool; 2],
+    acc: f32,
+    a: &[f32],
+    b: &[f32],
+    out: &mut [f32],
+) -> Result<f32, UnsupportedOp> {
+    let function = |op| elementwise!(op, f => f as fn(f32, f32) -> f32).ok_or(unsupported(op));
+    let (f0, f1) = (function(ops[0])?, function(ops[1])?);
+    let [swap0, swap1] = [0, 1].map(|i| reverse[i] && !ops[i].is_unary());
+    let mut acc = acc;
+    for (k, a) in a.iter().enumerate() {
+        let t = if swap0 { f0(acc, *a) } else { f0(*a, acc) };
+        acc = if swap1 { f1(b[k], t) } else { f1(t, b[k]) };
+        out[k] = acc;
+    }
+    Ok(acc)
+}
+
 multiversion! {
-    fn map_rows(op: AluOp, left: Rhs<'_, f32>, right: Rhs<'_, f32>, out: &mut [f32]) -> Option<()> {
-        elementwise!(op, f => zip_rows(left, right, out, f))
+    fn map_lanes(op: AluOp, rows: &mut dyn LaneRows, lanes: usize) -> Option<()> {
+        elementwise!(op, f => for lane in 0..lanes {
+            let (left, right, out) = rows.rows(lane);
+            zip_rows(left, right, out, |a, b| canonical(f(a, b)));
+        })
+    }
+}
+
+/// The rows of one lane.
+struct OneLane<'a>(Rhs<'a, f32>, Rhs<'a, f32>, &'a mut [f32]);
+
+impl LaneRows for OneLane<'_> {
+    fn rows(&mut self, _: usize) -> (Rhs<'_, f32>, Rhs<'_, f32>, &mut [f32]) {
+        (self.0, self.1, self.2)
     }
 }
 
