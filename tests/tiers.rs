@@ -158,7 +158,7 @@ fn no_word_falls_back() {
 /// Words that start transfers: the only ones that may call the interpreter.
 fn transfer_words(program: &Program) -> u64 {
     let streams = program.image().cores.iter().flat_map(|core| &core.streams);
-    let infos = streams.flat_map(|s| s.words.iter()).filter_map(|i| opcode_info(i.word.opcode()));
+    let infos = streams.flat_map(|s| s.words.iter()).filter_map(|i| opcode_info(i.word().opcode()));
     infos.filter(|info| info.family == Family::Dma).count() as u64
 }
 
