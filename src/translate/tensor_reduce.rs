@@ -15,6 +15,16 @@ pub const fn add_bf16() -> Kernel {
     Kernel { bind: |x, w| Ok(bound(interp::resolve_add_bf16(x, w)?)) }
 }
 
+/// TENSOR_REDUCE_MAX_BF16 (section 6.3).
+pub const fn max_bf16() -> Kernel {
+    Kernel { bind: |x, w| Ok(bound(interp::resolve_max_bf16(x, w)?)) }
+}
+
+/// TENSOR_REDUCE_BITVEC_OP (section 6.1).
+pub const fn bitvec() -> Kernel {
+    Kernel { bind: |x, w| Ok(bound(interp::resolve_bitvec(x, w)?)) }
+}
+
 fn bound(reduction: Reduction) -> Bound {
     Box::new(move |x| {
         reduce::run(&reduction, x);

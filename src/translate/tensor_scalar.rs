@@ -1,14 +1,16 @@
 //! A tensor and up to two scalars (chapter 04 section 4).
 
-use seqjit_runtime::interp::{Exec, FaultKind, tensor_scalar as interp};
+use seqjit_runtime::interp::tensor_scalar::{self as interp, Operands};
+use seqjit_runtime::interp::{Exec, FaultKind};
 use seqjit_runtime::isa::field::ImmSrc;
 use seqjit_runtime::isa::layouts::S3D3_TS;
-use seqjit_runtime::isa::{AluOp, Decoded};
+use seqjit_runtime::isa::{AluOp, Decoded, Dtype};
 use seqjit_runtime::kernels::rows;
+use seqjit_runtime::num::eval_f32;
 
 use super::elementwise::{Compute, Elementwise, Stream};
 use super::nest::is_long_row;
-use super::{Binding, Inline, Kernel, Refusal, alu, convert, operands};
+use super::{Binding, Bound, Inline, Kernel, Refusal, alu, convert, operands};
 use crate::block::ShapeKey;
 
 /// TENSOR_SCALAR_ARITH_OP (section 4.2): dst = cast(op1(op0(x, s0), s1)), each operator rounding to fp32.
@@ -27,24 +29,32 @@ fn bind(x: &Exec<'_>, w: &Decoded) -> Result<Binding, FaultKind> {
     })
 }
 
+/// TENSOR_SCALAR_PTR_ARITH_OP (section 4.3).
+pub const fn ptr_arith() -> Kernel {
+    Kernel { bind: |x, w| bound(interp::resolve_pointers(x, w, Dtype::FP32)?) }
+}
+
+/// In class FP.
+fn bound(operands: Operands) -> Result<Bound, Refusal> {
+    if let Some((op, _)) = operands.operators.iter().find(|(op, _)| eval_f32(*op, 0.0, 0.0).is_err()) {
+        return Err(Refusal::Operator(*op));
+    }
+    if operands.src.count != operands.dst.count {
+        return Err(Refusal::Dimensions);
+    }
+    Ok(Box::new(move |x| {
+        rows::tensor_scalar(&operands, x);
+        true
+    }))
+}
+
 /// Operators and datatypes that generated code has no instructions for, and long rows.
 fn kernel(_: &Exec<'_>, w: &Decoded) -> Option<Kernel> {
     let o = operands::<S3D3_TS>(w).ok()?;
     let inline = [o.in_dtype, o.out_dtype].iter().all(|dtype| convert::check(*dtype).is_ok())
         && [o.op0, o.op1].iter().all(|op| alu::check_float(*op).is_ok());
     let rows = is_long_row(&o.src, o.in_dtype) && is_long_row(&o.dst, o.out_dtype);
-    (!inline || rows).then_some(Kernel {
-        bind: |x, w| {
-            let operands = interp::resolve(x, w)?;
-            if operands.src.count != operands.dst.count {
-                return Err(Refusal::Dimensions);
-            }
-            Ok(Box::new(move |x| {
-                rows::tensor_scalar(&operands, x);
-                true
-            }))
-        },
-    })
+    (!inline || rows).then_some(Kernel { bind: |x, w| bound(interp::resolve(x, w)?) })
 }
 
 fn build(_: &ShapeKey, w: &Decoded) -> Result<Elementwise, Refusal> {

@@ -1,13 +1,14 @@
 //! Two tensors, one result (chapter 04 section 3).
 
-use seqjit_runtime::interp::{Exec, FaultKind, tensor_tensor as interp};
+use seqjit_runtime::interp::tensor_tensor::{self as interp, Operation};
+use seqjit_runtime::interp::{Exec, FaultKind};
 use seqjit_runtime::isa::layouts::S3S3D3_TT;
 use seqjit_runtime::isa::{AluOp, Decoded};
 use seqjit_runtime::kernels::rows;
 
 use super::elementwise::{Compute, Elementwise, Stream};
 use super::nest::is_long_row;
-use super::{Binding, Inline, Kernel, Refusal, alu, convert, operands};
+use super::{Binding, Bound, Inline, Kernel, Refusal, alu, convert, operands};
 use crate::block::ShapeKey;
 
 /// TENSOR_TENSOR_ARITH_OP: dst[k] = cast(op(src0[k], src1[k])). The variant is the operator of class INT, or 0
@@ -27,6 +28,37 @@ fn bind(x: &Exec<'_>, w: &Decoded) -> Result<Binding, FaultKind> {
     })
 }
 
+/// TENSOR_TENSOR_ADD_BF16 (section 3.4).
+pub const fn add_bf16() -> Kernel {
+    Kernel { bind: |x, w| bind_as(x, w, AluOp::ADD) }
+}
+
+/// TENSOR_TENSOR_MULT_BF16.
+pub const fn mult_bf16() -> Kernel {
+    Kernel { bind: |x, w| bind_as(x, w, AluOp::MULT) }
+}
+
+/// TENSOR_TENSOR_SUB_BF16.
+pub const fn sub_bf16() -> Kernel {
+    Kernel { bind: |x, w| bind_as(x, w, AluOp::SUBTRACT) }
+}
+
+/// The operator of the opcode in class FP.
+fn bind_as(x: &Exec<'_>, w: &Decoded, op: AluOp) -> Result<Bound, Refusal> {
+    bound(Operation { op, integer_operator: None, ..interp::resolve(x, w)? })
+}
+
+fn bound(operation: Operation) -> Result<Bound, Refusal> {
+    operation.check()?;
+    if operation.sources.iter().any(|source| source.count != operation.dst.count) {
+        return Err(Refusal::Dimensions);
+    }
+    Ok(Box::new(move |x| {
+        rows::tensor_tensor(&operation, x);
+        true
+    }))
+}
+
 /// Operators and datatypes that generated code has no instructions for, and long rows in class FP.
 fn kernel(_: &Exec<'_>, w: &Decoded) -> Option<Kernel> {
     let o = operands::<S3S3D3_TT>(w).ok()?;
@@ -35,19 +67,7 @@ fn kernel(_: &Exec<'_>, w: &Decoded) -> Option<Kernel> {
     let [a, b, to] = dtypes;
     let rows = is_long_row(&o.src0, a) && is_long_row(&o.src1, b) && is_long_row(&o.dst, to);
     let float = alu::check_float(o.op).is_ok() && dtypes.iter().any(|dtype| !dtype.is_integer());
-    (!inline || rows && float).then_some(Kernel {
-        bind: |x, w| {
-            let operation = interp::resolve(x, w)?;
-            operation.check()?;
-            if operation.sources.iter().any(|source| source.count != operation.dst.count) {
-                return Err(Refusal::Dimensions);
-            }
-            Ok(Box::new(move |x| {
-                rows::tensor_tensor(&operation, x);
-                true
-            }))
-        },
-    })
+    (!inline || rows && float).then_some(Kernel { bind: |x, w| bound(interp::resolve(x, w)?) })
 }
 
 fn build(key: &ShapeKey, w: &Decoded) -> Result<Elementwise, Refusal> {

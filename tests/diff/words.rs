@@ -235,7 +235,14 @@ impl<R: RngCore> Maker<'_, R> {
             op::ACTIVATE => self.activate(),
             op::ACTIVATION_TABLE_LOAD => self.table_load(),
             op::ACTIVATION_READ_ACCUMULATOR => self.read_accumulator(),
-            op::TENSOR_REDUCE_ARITH_OP | op::TENSOR_REDUCE_ADD_BF16 => self.tensor_reduce(opcode),
+            op::TENSOR_SCALAR_PTR_ARITH_OP => self.tensor_scalar_pointers(),
+            op::TENSOR_TENSOR_ADD_BF16 => self.tensor_tensor_bf16(AluOp::ADD),
+            op::TENSOR_TENSOR_MULT_BF16 => self.tensor_tensor_bf16(AluOp::MULT),
+            op::TENSOR_TENSOR_SUB_BF16 => self.tensor_tensor_bf16(AluOp::SUBTRACT),
+            op::TENSOR_REDUCE_ARITH_OP
+            | op::TENSOR_REDUCE_BITVEC_OP
+            | op::TENSOR_REDUCE_ADD_BF16
+            | op::TENSOR_REDUCE_MAX_BF16 => self.tensor_reduce(opcode),
             op::TENSOR_SCALAR_AFFINE_SELECT => self.affine_select(),
             op::LDWEIGHTS | op::MATMUL => self.pe(opcode),
             _ => return self.control(opcode),

@@ -146,7 +146,7 @@ macro_rules! for_each_opcode {
     0x41 TENSOR_TENSOR_ARITH_OP as TENSOR_TENSOR   [Y Y Y Y] [POOL DVE    ] TensorTensor        [S3S3D3_TT] run tensor_tensor::arith => inline;
     0x42 TENSOR_REDUCE_ARITH_OP as TENSOR_REDUCE   [Y Y Y Y] [POOL DVE    ] TensorReduce        [S4D4_TR] run tensor_reduce::arith => kernel;
     0x43 TENSOR_SCALAR_ARITH_OP as TENSOR_SCALAR   [Y Y Y Y] [POOL DVE ACT] TensorScalar        [S3D3_TS] run tensor_scalar::arith => inline;
-    0x44 TENSOR_SCALAR_PTR_ARITH_OP                [d d d d] [POOL DVE    ] TensorScalar        [S3D3_TS] run tensor_scalar::ptr_arith;
+    0x44 TENSOR_SCALAR_PTR_ARITH_OP                [d d d d] [POOL DVE    ] TensorScalar        [S3D3_TS] run tensor_scalar::ptr_arith => kernel;
     0x45 POOL                                      [Y Y Y Y] [POOL DVE    ] Pool                [S4D4_PL] run pool::pool;
     0x46 COPY                                      [Y Y Y Y] [POOL DVE ACT] Copy                [S4D4_TR] run copy::copy => inline;
     0x47 CAST                                      [Y Y Y Y] [POOL DVE ACT] Copy                [S4D4_TR] run copy::cast => inline;
@@ -159,7 +159,7 @@ macro_rules! for_each_opcode {
     0x4E TENSOR_CUMULATIVE_ARITH_OP                [Y Y Y Y] [DVE         ] Scan                [S4D4_TR] run scan::cumulative_arith;
     0x4F TENSOR_SCALAR_PTR_MULTI_ARITH             [d d d d] [DVE         ] TensorScalar        [S4D4_TSM] run tensor_scalar_multi::arith;
     0x51 TENSOR_TENSOR_BITVEC_OP                   [Y Y Y Y] [POOL DVE    ] TensorTensor        [S3S3D3_TT] run tensor_tensor::bitvec;
-    0x52 TENSOR_REDUCE_BITVEC_OP                   [Y Y Y Y] [POOL DVE    ] TensorReduce        [S4D4_TR] run tensor_reduce::bitvec;
+    0x52 TENSOR_REDUCE_BITVEC_OP                   [Y Y Y Y] [POOL DVE    ] TensorReduce        [S4D4_TR] run tensor_reduce::bitvec => kernel;
     0x53 TENSOR_SCALAR_BITVEC_OP                   [Y Y Y Y] [DVE         ] TensorScalar        [S3D3_TS] run tensor_scalar::bitvec;
     0x54 TENSOR_SCALAR_PTR_BITVEC_OP               [d d d d] [DVE         ] TensorScalar        [S3D3_TS] run tensor_scalar::ptr_bitvec;
     0x58 MAX_POOL_SELECT                           [Y Y Y Y] [POOL DVE    ] Pool                [S4D4_PL] run pool::max_pool_select;
@@ -204,12 +204,12 @@ macro_rules! for_each_opcode {
     0x86 CUSTOM_OP_PAYLOAD                         [Y Y Y Y] [POOL        ] Custom              [CUSTOM_OP_PAYLOAD] refuse "custom operators need a host callback";
     0x87 TENSOR_SCALAR_PTR_MULTI_DUAL_ARITH        [d - - -] [DVE         ] TensorScalar        [S4D4_TSM] refuse "no microprogram on any generation";
     0x88 TENSOR_SCALAR_PTR_MULTI_DUAL_BITVEC       [d - - -] [DVE         ] TensorScalar        [S4D4_TSM] refuse "no microprogram on any generation";
-    0x8A TENSOR_TENSOR_ADD_BF16                    [Y - - -] [POOL DVE    ] TensorTensor        [S3S3D3_TT] run tensor_tensor::add_bf16;
-    0x8B TENSOR_TENSOR_MULT_BF16                   [Y - - -] [POOL DVE    ] TensorTensor        [S3S3D3_TT] run tensor_tensor::mult_bf16;
+    0x8A TENSOR_TENSOR_ADD_BF16                    [Y - - -] [POOL DVE    ] TensorTensor        [S3S3D3_TT] run tensor_tensor::add_bf16 => kernel;
+    0x8B TENSOR_TENSOR_MULT_BF16                   [Y - - -] [POOL DVE    ] TensorTensor        [S3S3D3_TT] run tensor_tensor::mult_bf16 => kernel;
     0x8C TENSOR_REDUCE_ADD_BF16                    [Y - - -] [POOL DVE    ] TensorReduce        [S4D4_TR] run tensor_reduce::add_bf16 => kernel;
-    0x8D TENSOR_REDUCE_MAX_BF16                    [Y - - -] [POOL DVE    ] TensorReduce        [S4D4_TR] run tensor_reduce::max_bf16;
+    0x8D TENSOR_REDUCE_MAX_BF16                    [Y - - -] [POOL DVE    ] TensorReduce        [S4D4_TR] run tensor_reduce::max_bf16 => kernel;
     0x8E BATCH_NORM_PARAM_LOAD2                    [Y Y Y Y] [DVE         ] BatchNorm           [S2_BNPL2] run batch_norm_grad::param_load2;
-    0x8F TENSOR_TENSOR_SUB_BF16                    [Y - - -] [POOL DVE    ] TensorTensor        [S3S3D3_TT] run tensor_tensor::sub_bf16;
+    0x8F TENSOR_TENSOR_SUB_BF16                    [Y - - -] [POOL DVE    ] TensorTensor        [S3S3D3_TT] run tensor_tensor::sub_bf16 => kernel;
     0x92 TENSOR_SCALAR_AFFINE_SELECT               [Y Y Y Y] [POOL        ] Select              [S2D2_TS_AS] run select::affine_select => kernel;
     0x93 TRANSPOSE_TENSOR_SCALAR_ARITH_OP          [Y Y Y Y] [DVE         ] TensorScalar        [S3D3_TS] run tensor_scalar::transpose_arith;
     0x94 BATCH_NORM_GRAD_ACCUMULATE2               [Y Y Y Y] [DVE         ] BatchNorm           [S3S3D1_BN2] run batch_norm_grad::accumulate2;

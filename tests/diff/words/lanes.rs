@@ -4,7 +4,7 @@ use rand::seq::IndexedRandom;
 use rand::{Rng, RngCore};
 use seqjit::runtime::act::FUNCTIONS;
 use seqjit::runtime::isa::field::{AccumCmd, DtypePair, Imm, ImmSrc, ImmSrcN, Subdim};
-use seqjit::runtime::isa::layouts::{CTRL_NO_23, D1_RD, S2D2_TS_AS, S3D3_AC, S4D4_TR};
+use seqjit::runtime::isa::layouts::{CTRL_NO_23, D1_RD, S2D2_TS_AS, S3D3_AC, S3D3_TS, S3S3D3_TT, S4D4_TR};
 use seqjit::runtime::isa::{AluClass, AluOp, AluSet, Data4d, Dtype, Layout, Tensor, op};
 
 use super::{Maker, number};
@@ -62,6 +62,8 @@ impl<R: RngCore> Maker<'_, R> {
     pub fn tensor_reduce(&mut self, opcode: u8) {
         let (op, from, to) = match opcode {
             op::TENSOR_REDUCE_ADD_BF16 => (AluOp::ADD, Dtype::BFLOAT16, self.dtype()),
+            op::TENSOR_REDUCE_MAX_BF16 => (AluOp::MAX, Dtype::BFLOAT16, self.dtype()),
+            op::TENSOR_REDUCE_BITVEC_OP => self.bit_fold(),
             _ => self.fold(),
         };
         let src: Tensor<4> = self.tensor(from);
@@ -75,7 +77,7 @@ impl<R: RngCore> Maker<'_, R> {
             in_dtype: from,
             out_dtype: to,
             num_active_channels: self.lanes,
-            negated: self.rng.random_range(0..2),
+            negated: if opcode == op::TENSOR_REDUCE_BITVEC_OP { 0 } else { self.rng.random_range(0..2) },
             op,
             op_dim: Subdim(dims as u8 + 1),
             dst,
@@ -100,6 +102,41 @@ impl<R: RngCore> Maker<'_, R> {
         let from = *WIDE.choose(self.rng).unwrap();
         let to = if position(&op) { Dtype::UINT32 } else { self.integer() };
         (op, from, to)
+    }
+
+    /// An operator of class BITVEC with a datatype.
+    fn bit_fold(&mut self) -> (AluOp, Dtype, Dtype) {
+        let generation = self.case.generation;
+        let ops = AluOp::TABLE.iter().filter(|row| row.class == AluClass::Bitvec).map(|row| row.code);
+        let ops: Vec<AluOp> = ops.filter(|op| op.exists_on(generation)).collect();
+        let dtype = self.integer();
+        (*ops.choose(self.rng).unwrap(), dtype, dtype)
+    }
+
+    pub fn tensor_scalar_pointers(&mut self) {
+        self.tensor_scalar();
+        let mut operands = S3D3_TS::read(&self.case.word);
+        for (source, imm) in
+            [(&mut operands.imm0_src, &mut operands.imm0), (&mut operands.imm1_src, &mut operands.imm1)]
+        {
+            (*source, *imm) = (ImmSrc::PTR, Imm(4 * self.rng.random_range(0..super::WINDOW / 4)));
+        }
+        operands.write(&mut self.case.word);
+    }
+
+    /// The BF16 forms read pairs.
+    pub fn tensor_tensor_bf16(&mut self, op: AluOp) {
+        let to = self.dtype();
+        let operands = S3S3D3_TT {
+            in0_in1_dtype: DtypePair::new(Dtype::BFLOAT16, Dtype::BFLOAT16),
+            out_dtype: to,
+            op,
+            num_active_channels: self.lanes,
+            src0: self.tensor(Dtype::BFLOAT16),
+            src1: self.tensor(Dtype::BFLOAT16),
+            dst: self.tensor(to),
+        };
+        operands.write(&mut self.case.word);
     }
 
     fn integer(&mut self) -> Dtype {
