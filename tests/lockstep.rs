@@ -73,14 +73,18 @@ fn the_command_reports_the_first_difference() {
     assert!(equal["difference"].is_null());
     // The first element of the first lane is 0 + 0.
     let wrong =
-        seqjit(["diff", &example.neff, "-i", &example.x, "--defect", "65", "--json"]).expect(12).json();
+        seqjit(["diff", &example.neff, "-i", &example.x, "--defect", "65", "--tier", "jit", "--json"])
+            .expect(12)
+            .json();
     assert_eq!(op::TENSOR_TENSOR_ARITH_OP, 65);
     let d = &wrong["difference"];
     assert_eq!((&d["core"], &d["engine"], &d["word"]), (&0.into(), &"DVE".into(), &0.into()));
     assert_eq!(d["address"], 0x5000);
     assert_eq!((&d["interp"], &d["native"]), (&"00 00 00 00".into(), &"01 00 00 00".into()));
     let text =
-        seqjit(["diff", &example.neff, "-i", &example.x, "--defect", "65", "--by", "turn"]).expect(12).stdout;
+        seqjit(["diff", &example.neff, "-i", &example.x, "--defect", "65", "--tier", "jit", "--by", "turn"])
+            .expect(12)
+            .stdout;
     assert!(text.starts_with("different: core 0 DVE word 0"), "{text}");
     let text = seqjit(["diff", &example.neff]).expect(0).stdout;
     assert!(text.starts_with("equal: 4 words in "), "{text}");

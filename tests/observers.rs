@@ -68,7 +68,7 @@ fn state(machine: &Machine) -> Vec<u8> {
 
 #[test]
 fn observers_see_everything_and_change_nothing() {
-    for name in ["vector_add", "softmax", "two_cores"] {
+    for name in ["rmsnorm", "softmax", "two_cores"] {
         let program = program(name);
         for schedule in [Schedule::Fixed, Schedule::Seeded(4)] {
             let mut seen_before = None;
@@ -89,11 +89,8 @@ fn observers_see_everything_and_change_nothing() {
                 assert_eq!(seen.transfers.len() as u64, expected.counters.transfers);
                 assert_eq!(seen.exits, [Ok(Exit::Finished)]);
                 assert_eq!(seen.shapes, report.translations.shapes);
-                assert_eq!(
-                    seen.shapes > 0,
-                    tier == Tier::Jit && report.translations.words > 0,
-                    "{name} {tier}"
-                );
+                // The other examples run in kernels.
+                assert_eq!(seen.shapes > 0, tier == Tier::Jit && name == "rmsnorm", "{name} {tier}");
                 // The tiers show the same.
                 let now = (seen.blocks.clone(), seen.changes.clone());
                 assert_eq!(*seen_before.get_or_insert_with(|| now.clone()), now, "{name} {tier}");
@@ -122,7 +119,6 @@ fn changes_are_those_of_the_notifications() {
     watched.set_observer(Box::new(recorder.clone()));
     watched.run().unwrap();
     let seen = recorder.0.borrow();
-    assert!(seen.shapes > 0);
     let changes: Vec<_> = seen.changes.iter().map(|c| (c.engine, c.pc, c.change)).collect();
     assert_eq!(changes, notified);
 }
@@ -155,6 +151,7 @@ fn pieces_of_every_size_make_the_same_run() {
         }
         assert_eq!(words, expected.counters.retired, "{pace:?}");
         assert!(state(session.machine()) == state(plain.machine()), "{pace:?}");
-        assert_eq!(pieces > expected.counters.turns + 1, pace == Pace::Word, "{pace:?}: {pieces}");
+        // A turn of words that wait for each other is one block each.
+        assert_eq!(pieces > expected.counters.turns + 1, pace != Pace::Turn, "{pace:?}: {pieces}");
     }
 }

@@ -31,7 +31,7 @@ pub struct Setup {
     pub schedule: Order,
     /// How words run: `interp` in the interpreter, `jit` in native code wherever there is some, `auto` in native
     /// code where it pays. Results are the same.
-    #[arg(long, value_name = "interp|jit|auto", default_value_t = Tier::Interp)]
+    #[arg(long, value_name = "interp|jit|auto", default_value_t = Tier::default())]
     pub tier: Tier,
     #[command(flatten)]
     pub cpu: Cpu,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::dma::{Queue, QueueSpec};
 use super::engine::Engine;
 use super::hidden::{
-    BatchNormState, CONVERTER_SEED, DveRandom, LaneMask, PoolState, PreloadedScalars, SearchState,
+    BatchNormState, CONVERTER_SEED, DveRandom, LaneMask, PeHidden, PoolState, PreloadedScalars, SearchState,
 };
 use super::meeting::Meetings;
 use super::memory::Partitions;
@@ -80,6 +80,8 @@ pub struct PeState {
     pub lanes: usize,
     /// The last LDWEIGHTS carried the transpose flag.
     pub transpose: bool,
+    /// Seeds and tables.
+    pub hidden: PeHidden,
     /// The weights as a kernel wants them; forgotten at every LDWEIGHTS.
     pub(crate) packed: Option<PackedTile>,
 }
@@ -98,6 +100,7 @@ impl Default for PeState {
             dtype: Dtype::INVALID,
             lanes: 1,
             transpose: false,
+            hidden: PeHidden::default(),
             packed: None,
         }
     }
@@ -364,7 +367,7 @@ saved!(struct DveState { accumulator, search, mask, random, scalars, batch_norm 
 impl PeState {
     fn save(&self, out: &mut Vec<u8>) {
         // What is packed can be made again.
-        let PeState { weights, raw, tags, dtype, lanes, transpose, packed: _ } = self;
+        let PeState { weights, raw, tags, dtype, lanes, transpose, hidden, packed: _ } = self;
         let fresh = Fresh { start: &[], fill: 0 };
         let words =
             |words: &mut dyn Iterator<Item = u32>| words.flat_map(u32::to_le_bytes).collect::<Vec<u8>>();
@@ -374,10 +377,11 @@ impl PeState {
         dtype.put(out);
         lanes.put(out);
         transpose.put(out);
+        hidden.put(out);
     }
 
     fn restore(&mut self, from: &mut Reader<'_>) -> Result<(), Damaged> {
-        let PeState { weights, raw, tags, dtype, lanes, transpose, packed } = self;
+        let PeState { weights, raw, tags, dtype, lanes, transpose, hidden, packed } = self;
         *packed = None;
         let mut bytes = vec![0; 4 * weights.len()];
         take_pieces(&mut bytes, from)?;
@@ -391,6 +395,7 @@ impl PeState {
         *dtype = Saved::load(from)?;
         *lanes = Saved::load(from)?;
         *transpose = Saved::load(from)?;
+        *hidden = Saved::load(from)?;
         if (1..=MAX_LANES).contains(lanes) { Ok(()) } else { Err(Damaged("contraction lanes of the array")) }
     }
 }

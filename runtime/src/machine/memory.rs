@@ -73,6 +73,18 @@ impl Partitions {
         &mut self.bytes
     }
 
+    /// Copies bytes from a partition and offset to another one; the two may overlap. Panics if they leave their
+    /// partitions.
+    pub fn copy_within(&mut self, from: (usize, usize), to: (usize, usize), len: usize) {
+        assert!(
+            from.1 + len <= self.active && to.1 + len <= self.active,
+            "{len} bytes leave their partition"
+        );
+        let at = from.0 * self.row + from.1;
+        self.bytes.copy_within(at..at + len, to.0 * self.row + to.1);
+        self.note_written(to.0, to.1, len);
+    }
+
     /// Records that a run of bytes of one partition now holds data.
     pub fn note_written(&mut self, partition: usize, offset: usize, len: usize) {
         if let Some(written) = &mut self.written {
