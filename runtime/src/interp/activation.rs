@@ -3,8 +3,8 @@
 use super::lanes::for_each_stretch;
 use super::{Access, Exec, FaultKind, Flow, LaneScalar, Walk};
 use crate::act::{ActError, Evaluator, Fallback, FunctionMap, PARAMETRIC_RELU, resolve};
-use crate::isa::field::{AccumCmd, ImmSrc, ImmSrcN};
-use crate::isa::layouts::{CTRL_NO_23, D1_RD, S3D3_AC};
+use crate::isa::field::{AccumCmd, Imm, ImmSrc, ImmSrcN};
+use crate::isa::layouts::{CTRL_NO_23, D1_RD, S3D3_AC, S3D3_AQ};
 use crate::isa::{Decoded, Dtype, PARTITIONS};
 use crate::machine::{Core, CoreSpec};
 use crate::num;
@@ -108,22 +108,29 @@ impl Operands {
     /// How the function is evaluated with the tables that are resident; warns of a definition that stands in
     /// for a table.
     pub fn evaluator<'t>(&self, x: &mut Exec<'_>, spec: &'t CoreSpec) -> Result<Evaluator<'t>, ActError> {
-        let resident = x.core().act.resident.map(|set| spec.table_sets[set].as_ref());
-        let mode = x.machine.options.activation;
-        let function = resolve(self.function, resident, mode, &FunctionMap::default())?;
-        if let Some(fallback) = function.fallback {
-            warn_fallback(x, self.function, fallback);
-        }
-        Ok(function.evaluator)
+        evaluator(x, spec, self.function)
     }
+}
+
+pub(super) fn evaluator<'t>(x: &mut Exec<'_>, spec: &'t CoreSpec, id: u8) -> Result<Evaluator<'t>, ActError> {
+    let resident = x.core().act.resident.map(|set| spec.table_sets[set].as_ref());
+    let mode = x.machine.options.activation;
+    let function = resolve(id, resident, mode, &FunctionMap::default())?;
+    if let Some(fallback) = function.fallback {
+        warn_fallback(x, id, fallback);
+    }
+    Ok(function.evaluator)
+}
+
+pub(super) fn no_function(error: ActError) -> FaultKind {
+    FaultKind::unsupported("activation_func", error.to_string())
 }
 
 /// ACTIVATE (section 3.2): y = f(rn(rn(x * scale) + bias)), accumulated in fp32 before it is stored.
 pub fn activate(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
     let o = resolve_activate(x, w)?;
     let spec = x.core().spec.clone();
-    let evaluator =
-        o.evaluator(x, &spec).map_err(|e| FaultKind::unsupported("activation_func", e.to_string()))?;
+    let evaluator = o.evaluator(x, &spec).map_err(no_function)?;
     let fp8 = spec.fp8;
     let scalars = o.scalars(x.core());
     let mut accumulator = Accumulator::new(x, o.command, o.dst.partition);
@@ -144,6 +151,38 @@ pub fn activate(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
     Ok(Flow::Next)
 }
 
+/// ACTIVATE_QUANTIZE (section 3.3): y = f(rn(rn(x * dequant_scale) + bias)), stored as rn(rn(y * quant_scale) +
+/// quant_zero). The accumulator stays.
+pub fn quantize(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
+    let o = *x.operands::<S3D3_AQ>(w)?;
+    let lanes = o.num_active_channels;
+    let (in_dtype, bias_dtype) = (o.in_bias_dtype.low(), o.in_bias_dtype.high());
+    let src = x.tensor("src", &o.src, in_dtype, lanes, Access::Read)?;
+    let dst = x.tensor("dst", &o.dst, o.out_dtype, lanes, Access::Write)?;
+    let bias = x.scalar("bias_addr", ImmSrc::PTR, Imm(o.bias_addr.0), bias_dtype, lanes)?;
+    if o.activation_func == PARAMETRIC_RELU {
+        return Err(FaultKind::illegal("activation_func", o.activation_func, "a function without parameter"));
+    }
+    let spec = x.core().spec.clone();
+    let function = evaluator(x, &spec, o.activation_func).map_err(no_function)?;
+    let fp8 = spec.fp8;
+    let core = x.core();
+    let biases: Vec<f32> =
+        (0..usize::from(lanes)).map(|lane| num::to_f32(bias.bits(core, lane), bias_dtype, fp8)).collect();
+    let (mut values, mut results) = (Vec::new(), Vec::new());
+    for_each_stretch(x.core(), &[src], &dst, lanes.into(), |lane, sources, out| {
+        let n = out.len() / dst.size;
+        values.resize(n, 0.0);
+        results.resize(n, 0.0);
+        num::unpack(&sources[0], in_dtype, fp8, &mut values);
+        values.iter_mut().for_each(|v| *v = *v * o.dequant_scale.value() + biases[lane]);
+        function.eval_row(&values, &mut results, 0.0);
+        results.iter_mut().for_each(|v| *v = *v * o.quant_scale.value() + o.quant_zero.value());
+        num::pack(&results, o.out_dtype, fp8, out);
+    });
+    Ok(Flow::Next)
+}
+
 /// The destination of [`read_accumulator`] and its datatype, after all checks.
 pub fn resolve_read(x: &Exec<'_>, w: &Decoded) -> Result<(Walk, Dtype, usize), FaultKind> {
     let o = *x.operands::<D1_RD>(w)?;
@@ -158,7 +197,7 @@ pub fn resolve_read(x: &Exec<'_>, w: &Decoded) -> Result<(Walk, Dtype, usize), F
 /// keeps them (decision 05-23).
 pub fn read_accumulator(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
     let (dst, dtype, lanes) = resolve_read(x, w)?;
-    let (accumulator, fp8) = (x.core().act.accumulator, x.core().spec.fp8);
+    let (accumulator, fp8) = (*x.core().act_accumulator(), x.core().spec.fp8);
     for_each_stretch(x.core(), &[], &dst, lanes, |lane, _, out| {
         for element in out.chunks_exact_mut(dst.size) {
             num::pack(&[accumulator[dst.partition + lane]], dtype, fp8, element);
@@ -187,7 +226,7 @@ struct Accumulator {
 
 impl Accumulator {
     fn new(x: &mut Exec<'_>, command: AccumCmd, first: usize) -> Self {
-        Accumulator { command, first, values: x.core().act.accumulator, started: [false; PARTITIONS] }
+        Accumulator { command, first, values: *x.core().act_accumulator(), started: [false; PARTITIONS] }
     }
 
     /// Serial fp32 additions in walk order, from the seed that the command asks for.
@@ -210,6 +249,6 @@ impl Accumulator {
     }
 
     fn store(self, x: &mut Exec<'_>) {
-        x.core().act.accumulator = self.values;
+        *x.core().act_accumulator() = self.values;
     }
 }

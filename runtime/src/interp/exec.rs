@@ -159,6 +159,9 @@ impl Exec<'_> {
         dtype: Dtype,
         lanes: u8,
     ) -> Result<LaneScalar, FaultKind> {
+        if dtype.is_64bit() {
+            return Err(FaultKind::illegal(field, dtype.text(), "a scalar of at most 32 bits"));
+        }
         let address = match source {
             ImmSrc::INSTRUCTION => return Ok(LaneScalar::Value(value.0)),
             ImmSrc::PTR => value.0,

@@ -1,36 +1,51 @@
 //! The interpreter: it defines what every word does (design section 3 rule 1). One file an opcode
 //! family; [`HANDLERS`] is derived from the opcode table.
 
+pub mod accumulator;
+pub mod activate2;
 pub mod activation;
+pub mod batch_norm;
+pub mod batch_norm_grad;
 pub mod collective;
 pub mod compress;
 pub mod control;
 pub mod copy;
+pub mod cross_lane;
 pub mod dequantize;
 pub mod dma;
 mod exec;
+pub mod exponential;
 pub mod extended;
 mod fault;
 pub mod fill;
 pub mod gather;
 pub mod generated;
+pub mod generator;
 pub mod lanes;
 pub mod pe;
+pub mod pool;
+pub mod predicated;
 pub mod pseudo;
 pub mod random;
 pub mod register_alu;
 pub mod remote;
+pub mod scalar_tensor_tensor;
+pub mod scan;
 pub mod search;
 pub mod select;
 pub mod shuffle;
 pub mod sort;
 pub mod tensor_reduce;
 pub mod tensor_scalar;
+pub mod tensor_scalar_addr;
+pub mod tensor_scalar_cache;
+pub mod tensor_scalar_multi;
 pub mod tensor_tensor;
 pub mod test_event;
 pub mod transfer;
 mod translated;
 mod walk;
+pub mod wide;
 
 pub use exec::{Access, Exec, LaneScalar};
 pub use fault::{Address, Fault, FaultKind};

@@ -1,14 +1,12 @@
-//! Folds along the free dimensions (chapter 04 section 6).
+//! Folds along the free dimensions (chapter 04 sections 6.1 to 6.3).
 
+use super::lanes::{Folds, TILE};
 use super::tensor_tensor::{compute_dtype, unsupported, warn_division};
 use super::{Access, Exec, FaultKind, Flow, Walk};
 use crate::isa::field::Subdim;
 use crate::isa::layouts::S4D4_TR;
 use crate::isa::{AluClass, AluOp, AluSet, Decoded, Dtype, Generation};
 use crate::num::{self, ArgFold, Fp8};
-
-/// Source elements gathered at a time, unless one fold is longer.
-const CHUNK: usize = 2048;
 
 /// TENSOR_REDUCE_ARITH_OP (section 6.1).
 pub fn arith(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
@@ -20,6 +18,28 @@ pub fn arith(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
 pub fn add_bf16(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
     resolve_add_bf16(x, w)?.run(x);
     Ok(Flow::Next)
+}
+
+/// TENSOR_REDUCE_MAX_BF16 (section 6.3).
+pub fn max_bf16(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
+    resolve_max_bf16(x, w)?.run(x);
+    Ok(Flow::Next)
+}
+
+/// TENSOR_REDUCE_BITVEC_OP (section 6.1): folds raw bits at the width of the elements.
+pub fn bitvec(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
+    resolve_bitvec(x, w)?.run(x);
+    Ok(Flow::Next)
+}
+
+/// TRANSPOSE_TENSOR_REDUCE_ARITH_OP (section 6.2): [`arith`] behind the transposing reader.
+pub fn transpose_arith(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
+    resolve(x, w)?.run_transposed(x)
+}
+
+/// TRANSPOSE_TENSOR_REDUCE_BITVEC_OP (section 6.2): [`bitvec`] behind the transposing reader.
+pub fn transpose_bitvec(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
+    resolve_bitvec(x, w)?.run_transposed(x)
 }
 
 /// The reduction of [`arith`] after all checks.
@@ -38,6 +58,28 @@ pub fn resolve_add_bf16(x: &Exec<'_>, w: &Decoded) -> Result<Reduction, FaultKin
     reduction(x, w, AluOp::ADD, Fold::Float)
 }
 
+/// The reduction of [`max_bf16`] after all checks.
+pub fn resolve_max_bf16(x: &Exec<'_>, w: &Decoded) -> Result<Reduction, FaultKind> {
+    reduction(x, w, AluOp::MAX, Fold::Float)
+}
+
+/// The reduction of [`bitvec`] after all checks.
+pub fn resolve_bitvec(x: &Exec<'_>, w: &Decoded) -> Result<Reduction, FaultKind> {
+    reduction(x, w, x.operands::<S4D4_TR>(w)?.op, Fold::Bits)
+}
+
+/// Source elements that a word folds into one: the product of its innermost counts.
+pub(super) fn fold_length(op_dim: Subdim, num: &[u16; 4]) -> Result<usize, FaultKind> {
+    let dims = match op_dim {
+        Subdim::X => 1,
+        Subdim::XY => 2,
+        Subdim::XYZ => 3,
+        Subdim::XYZW => 4,
+        other => return Err(FaultKind::illegal("op_dim", other.0, "2 to 5")),
+    };
+    Ok(num[..dims].iter().map(|n| usize::from(*n)).product())
+}
+
 /// What a fold computes with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fold {
@@ -47,6 +89,8 @@ pub enum Fold {
     Integer,
     /// The position of an extreme value (decision 04-Q2).
     Position,
+    /// Raw bits.
+    Bits,
 }
 
 fn reduction(x: &Exec<'_>, w: &Decoded, op: AluOp, fold: Fold) -> Result<Reduction, FaultKind> {
@@ -54,14 +98,7 @@ fn reduction(x: &Exec<'_>, w: &Decoded, op: AluOp, fold: Fold) -> Result<Reducti
     let lanes = o.num_active_channels;
     let src = x.tensor("src", &o.src, o.in_dtype, lanes, Access::Read)?;
     let dst = x.tensor("dst", &o.dst, o.out_dtype, lanes, Access::Write)?;
-    let dims = match o.op_dim {
-        Subdim::X => 1,
-        Subdim::XY => 2,
-        Subdim::XYZ => 3,
-        Subdim::XYZW => 4,
-        other => return Err(FaultKind::illegal("op_dim", other.0, "2 to 5")),
-    };
-    let length: usize = o.src.num[..dims].iter().map(|n| usize::from(*n)).product();
+    let length = fold_length(o.op_dim, &o.src.num)?;
     if dst.count * length != src.count {
         return Err(FaultKind::illegal(
             "dst",
@@ -73,6 +110,7 @@ fn reduction(x: &Exec<'_>, w: &Decoded, op: AluOp, fold: Fold) -> Result<Reducti
         Fold::Float => num::fold_f32(op, 0.0, 0.0).map(drop),
         Fold::Integer => num::eval_int(op, 0, 1, compute_dtype(o.in_dtype)).map(drop),
         Fold::Position => ArgFold::new(op).map(drop),
+        Fold::Bits => num::eval_bitvec(op, 0, 0, 8).map(drop),
     }
     .map_err(unsupported)?;
     Ok(Reduction {
@@ -114,39 +152,50 @@ pub struct Reduction {
 impl Reduction {
     fn run(&self, x: &mut Exec<'_>) {
         let fp8 = x.core().spec.fp8;
-        let (mut floats, mut integers) = (Vec::new(), Vec::new());
-        let mut divided_by_zero = false;
-        self.for_each_group(x, |packed, out| match self.fold {
-            Fold::Float => self.fold_floats(packed, fp8, &mut floats, out),
-            Fold::Integer => divided_by_zero |= self.fold_integers(packed, &mut integers, out),
-            Fold::Position => self.find_positions(packed, &mut integers, out),
-        });
-        if divided_by_zero {
+        let mut scratch = Scratch::default();
+        self.folds().for_each(x.core(), |packed, out| self.fold(packed, fp8, &mut scratch, out));
+        if scratch.divided_by_zero {
             warn_division(x);
         }
     }
 
-    /// Runs `body(source bytes of some folds, results)` over all lanes. A destination that the rest of the
-    /// source still reads is written after every fold.
-    fn for_each_group(&self, x: &mut Exec<'_>, mut body: impl FnMut(&[u8], &mut [u8])) {
-        let disjoint = self.src.may_read_ahead_of(&self.dst) && self.src != self.dst;
-        let group = if disjoint { (CHUNK / self.length).clamp(1, self.dst.count) } else { 1 };
-        let mut packed = vec![0; group * self.length * self.src.size];
-        let mut out = vec![0; group * self.dst.size];
-        let core = x.core();
-        for lane in 0..self.lanes {
-            let (mut from, mut to) = (self.src.start(), self.dst.start());
-            let mut left = self.dst.count;
-            while left > 0 {
-                let folds = group.min(left);
-                let packed = &mut packed[..folds * self.length * self.src.size];
-                let out = &mut out[..folds * self.dst.size];
-                self.src.gather(&mut from, core.memory(self.src.space), lane, packed);
-                body(packed, out);
-                self.dst.scatter(&mut to, core.memory_mut(self.dst.space), lane, out);
-                left -= folds;
-            }
+    fn run_transposed(&self, x: &mut Exec<'_>) -> Result<Flow, FaultKind> {
+        if !(self.lanes.is_multiple_of(TILE) && self.src.count.is_multiple_of(TILE)) {
+            let found = format!("{} lanes of {} elements", self.lanes, self.src.count);
+            return Err(FaultKind::illegal("src", found, format!("multiples of {TILE}")));
         }
+        let fp8 = x.core().spec.fp8;
+        let mut scratch = Scratch::default();
+        self.folds().for_each_transposed(x.core(), |packed, out| self.fold(packed, fp8, &mut scratch, out));
+        if scratch.divided_by_zero {
+            warn_division(x);
+        }
+        Ok(Flow::Next)
+    }
+
+    fn folds(&self) -> Folds {
+        Folds { src: self.src, dst: self.dst, length: self.length, lanes: self.lanes }
+    }
+
+    fn fold(&self, packed: &[u8], fp8: Fp8, scratch: &mut Scratch, out: &mut [u8]) {
+        match self.fold {
+            Fold::Float => self.fold_floats(packed, fp8, &mut scratch.floats, out),
+            Fold::Integer => {
+                scratch.divided_by_zero |= self.fold_integers(packed, &mut scratch.integers, out);
+            }
+            Fold::Position => self.find_positions(packed, &mut scratch.integers, out),
+            Fold::Bits => self.fold_bits(packed, out),
+        }
+    }
+
+    /// Folds of raw bits from the first element.
+    pub fn fold_bits(&self, packed: &[u8], out: &mut [u8]) {
+        let mut values = vec![0; packed.len() / self.src.size];
+        num::unpack_bits(packed, self.src.size, &mut values);
+        let width = 8 * self.src.size as u32;
+        let fold = |row: &[u64]| num::fold_row_bits(self.op, row[0], &row[1..], width).unwrap_or(row[0]);
+        let results: Vec<u64> = values.chunks_exact(self.length).map(fold).collect();
+        num::pack_bits(&results, self.dst.size, out);
     }
 
     /// Serial fp32 folds from the first element, of the folds in `packed`; the sign changes after the fold.
@@ -192,4 +241,12 @@ impl Reduction {
         let results: Vec<i64> = values.chunks_exact(self.length).map(position).collect();
         num::pack_int(&results, self.to, out);
     }
+}
+
+/// Rows of a word while it runs.
+#[derive(Default)]
+struct Scratch {
+    floats: Vec<f32>,
+    integers: Vec<i64>,
+    divided_by_zero: bool,
 }

@@ -11,7 +11,32 @@ pub fn arith(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
     resolve(x, w)?.execute(x)
 }
 
-/// The operands of [`arith`] after all checks of their addresses.
+/// TENSOR_TENSOR_BITVEC_OP (section 3.1): raw bits at the width of the result; a shift count has a width of its
+/// own.
+pub fn bitvec(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
+    resolve(x, w)?.bits(x)
+}
+
+/// TENSOR_TENSOR_ADD_BF16 (section 3.4): the operator of the opcode, as [`arith`] computes it.
+pub fn add_bf16(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
+    float_as(x, w, AluOp::ADD)
+}
+
+/// TENSOR_TENSOR_MULT_BF16.
+pub fn mult_bf16(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
+    float_as(x, w, AluOp::MULT)
+}
+
+/// TENSOR_TENSOR_SUB_BF16.
+pub fn sub_bf16(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
+    float_as(x, w, AluOp::SUBTRACT)
+}
+
+fn float_as(x: &mut Exec<'_>, w: &Decoded, op: AluOp) -> Result<Flow, FaultKind> {
+    Operation { op, integer_operator: None, ..resolve(x, w)? }.execute(x)
+}
+
+/// The operands of a two-tensor word after all checks of their addresses.
 pub fn resolve(x: &Exec<'_>, w: &Decoded) -> Result<Operation, FaultKind> {
     let o = *x.operands::<S3S3D3_TT>(w)?;
     let dtypes = [o.in0_in1_dtype.low(), o.in0_in1_dtype.high(), o.out_dtype];
@@ -90,6 +115,25 @@ impl Operation {
             debug_assert!(done.is_ok(), "the operator was tried above");
             num::pack(&out, to, fp8, result);
         });
+    }
+
+    fn bits(&self, x: &mut Exec<'_>) -> Result<Flow, FaultKind> {
+        let [size0, size1, to] = [self.sources[0].size, self.sources[1].size, self.dst.size];
+        let width = 8 * to as u32;
+        num::eval_bitvec(self.op, 0, 0, width).map_err(unsupported)?;
+        let (mut a, mut b, mut out) = (Vec::new(), Vec::new(), Vec::new());
+        for_each_stretch(x.core(), &self.sources, &self.dst, self.lanes, |_, sources, result| {
+            let n = result.len() / to;
+            for row in [&mut a, &mut b, &mut out] {
+                row.resize(n, 0);
+            }
+            num::unpack_bits(&sources[0], size0, &mut a);
+            num::unpack_bits(&sources[1], size1, &mut b);
+            let done = num::map2_bits(self.op, &a, Rhs::Row(&b), width, false, &mut out);
+            debug_assert!(done.is_ok(), "the operator was tried above");
+            num::pack_bits(&out, to, result);
+        });
+        Ok(Flow::Next)
     }
 
     fn integer(&self, x: &mut Exec<'_>, op: AluOp) {

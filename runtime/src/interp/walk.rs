@@ -208,6 +208,26 @@ impl Walk {
         }
     }
 
+    /// As [`scatter`](Self::scatter), but only elements whose flag is set are written.
+    pub fn scatter_where(
+        &self,
+        cursor: &mut Cursor,
+        memory: &mut Partitions,
+        lane: usize,
+        data: &[u8],
+        wanted: &[bool],
+    ) {
+        let partition = self.partition + lane;
+        for (element, wanted) in data.chunks_exact(self.size).zip(wanted) {
+            let (at, ..) = self.next_run(cursor, 1);
+            if *wanted {
+                let at = at as usize;
+                memory.partition_mut(partition)[at..at + self.size].copy_from_slice(element);
+                memory.note_written(partition, at, self.size);
+            }
+        }
+    }
+
     /// Moves past one element without touching it.
     pub fn skip(&self, cursor: &mut Cursor) {
         self.next_run(cursor, 1);

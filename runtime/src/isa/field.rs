@@ -331,6 +331,13 @@ impl DtypePair {
     }
 }
 
+impl ImmSrcPair {
+    /// The sources of both immediates.
+    pub fn sources(self) -> [ImmSrc; 2] {
+        [ImmSrc(self.0 & 0xF), ImmSrc(self.0 >> 4)]
+    }
+}
+
 impl F32 {
     /// The number.
     pub fn value(self) -> f32 {

@@ -22,7 +22,7 @@ pub fn activate(o: &Operands, x: &mut Exec<'_>) -> bool {
     let scalars = o.scalars(core);
     let accumulates =
         matches!(o.command, AccumCmd::ACCUMULATE | AccumCmd::ZERO_ACCUMULATE | AccumCmd::LOAD_ACCUMULATE);
-    let accumulator = &mut core.act.accumulator[o.dst.partition..];
+    let accumulator = &mut core.act_accumulator()[o.dst.partition..];
     for (acc, [.., imm]) in accumulator.iter_mut().zip(&scalars) {
         match o.command {
             AccumCmd::ZERO | AccumCmd::ZERO_ACCUMULATE => *acc = 0.0,
@@ -45,7 +45,7 @@ pub fn activate(o: &Operands, x: &mut Exec<'_>) -> bool {
             }
             if accumulates {
                 let partition = o.dst.partition + first;
-                word.accumulate(&mut core.act.accumulator[partition..][..lanes.len()]);
+                word.accumulate(&mut core.act_accumulator()[partition..][..lanes.len()]);
             }
             left -= n;
         }
@@ -116,7 +116,7 @@ multiversion! {
 pub fn read_accumulator(dst: &Walk, dtype: Dtype, lanes: usize, x: &mut Exec<'_>) {
     let core = x.core();
     let fp8 = core.spec.fp8;
-    let accumulator: [f32; PARTITIONS] = core.act.accumulator;
+    let accumulator: [f32; PARTITIONS] = *core.act_accumulator();
     let mut stream = Stream::new(dst);
     for lane in 0..lanes {
         stream.restart();

@@ -121,6 +121,7 @@ fn lane_by_lane(r: &Reduction, core: &mut Core) -> bool {
                 (Fold::Float, _) => r.fold_floats(packed, fp8, &mut values, out),
                 (Fold::Integer, _) => divided_by_zero |= r.fold_integers(packed, &mut integers, out),
                 (Fold::Position, _) => r.find_positions(packed, &mut integers, out),
+                (Fold::Bits, _) => r.fold_bits(packed, out),
             }
             dst.write(core, lane, folds, |bytes| bytes.copy_from_slice(out));
             left -= folds;

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use super::dma::{Queue, QueueSpec};
 use super::engine::Engine;
-use super::hidden::{CONVERTER_SEED, DveRandom, LaneMask, PoolState, SearchState};
+use super::hidden::{
+    BatchNormState, CONVERTER_SEED, DveRandom, LaneMask, PoolState, PreloadedScalars, SearchState,
+};
 use super::meeting::Meetings;
 use super::memory::Partitions;
 use super::notify::Notification;
@@ -162,6 +164,10 @@ pub struct DveState {
     pub mask: LaneMask,
     /// Random numbers.
     pub random: DveRandom,
+    /// What the words TENSOR_SCALAR_IMM_LD preloaded.
+    pub scalars: PreloadedScalars,
+    /// Parameters of batch normalisation.
+    pub batch_norm: BatchNormState,
 }
 
 impl Default for DveState {
@@ -171,6 +177,8 @@ impl Default for DveState {
             search: SearchState::default(),
             mask: LaneMask::default(),
             random: DveRandom::default(),
+            scalars: PreloadedScalars::default(),
+            batch_norm: BatchNormState::default(),
         }
     }
 }
@@ -240,6 +248,14 @@ impl Core {
         self.pool = PoolState::default();
         self.meetings = Meetings::default();
         self.notifications.clear();
+    }
+
+    /// The accumulators that words of ACT use: on MAVERICK those of DVE (decision 05-40).
+    pub fn act_accumulator(&mut self) -> &mut [f32; PARTITIONS] {
+        match self.generation {
+            Generation::Maverick => &mut self.dve.accumulator,
+            _ => &mut self.act.accumulator,
+        }
     }
 
     /// SBUF or PSUM.
@@ -332,7 +348,7 @@ impl Core {
 }
 
 saved!(struct ActState { accumulator, resident, convert });
-saved!(struct DveState { accumulator, search, mask, random });
+saved!(struct DveState { accumulator, search, mask, random, scalars, batch_norm });
 
 impl PeState {
     fn save(&self, out: &mut Vec<u8>) {

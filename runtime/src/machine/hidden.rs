@@ -32,6 +32,60 @@ impl Default for SearchState {
     }
 }
 
+/// Preloaded scalars of DVE: FP32 or zero-extended bits (chapter 04 section 4.7).
+#[derive(Clone, PartialEq, Debug)]
+pub struct PreloadedScalars(pub [[u32; Self::PER_LANE]; PARTITIONS]);
+
+impl PreloadedScalars {
+    /// Scalars of a partition.
+    pub const PER_LANE: usize = 8;
+}
+
+impl Default for PreloadedScalars {
+    fn default() -> Self {
+        PreloadedScalars([[0; Self::PER_LANE]; PARTITIONS])
+    }
+}
+
+/// The parameters of BATCH_NORM_BACK_PROP in one partition (chapter 05 section 5.5).
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct BatchNormParams {
+    /// Elements of the batch.
+    pub n: f32,
+    /// Mean of the batch.
+    pub mean: f32,
+    /// Scale of the result.
+    pub a: f32,
+    /// Sum of the gradients.
+    pub b: f32,
+    /// Weighted sum of the gradients.
+    pub c: f32,
+}
+
+/// Batch normalisation (chapter 05 sections 5.1 and 5.5).
+#[derive(Clone, PartialEq, Debug)]
+pub struct BatchNormState {
+    /// What the words BATCH_NORM_PARAM_LOAD loaded.
+    pub params: [BatchNormParams; PARTITIONS],
+    /// The parameter RAM, FP32 bits; kept as state, no arithmetic reads it (decision 05-30).
+    pub ram: [u32; Self::RAM_WORDS],
+}
+
+impl BatchNormState {
+    /// Words of the parameter RAM.
+    pub const RAM_WORDS: usize = 256;
+}
+
+impl Default for BatchNormState {
+    /// Zeros, and 1/(i + 1) in the parameter RAM (D05-2).
+    fn default() -> Self {
+        BatchNormState {
+            params: [BatchNormParams::default(); PARTITIONS],
+            ram: std::array::from_fn(|i| (1.0 / (i + 1) as f32).to_bits()),
+        }
+    }
+}
+
 /// Random numbers of DVE (chapter 06 section 8.1).
 #[derive(Clone, Debug)]
 pub struct DveRandom {
@@ -111,7 +165,9 @@ pub struct GatherBuffer {
 
 saved!(struct SearchState { keys, indices });
 saved!(struct DveRandom { lfsr, xorwow, convert });
-saved!(wrapper LaneMask);
+saved!(wrapper LaneMask, PreloadedScalars);
+saved!(struct BatchNormParams { n, mean, a, b, c });
+saved!(struct BatchNormState { params, ram });
 saved!(struct PoolState { random, buffer, arguments });
 saved!(struct PoolRandom { xorwow, convert });
 saved!(struct GatherBuffer { data, width, count, start_index, mask, valid });

@@ -18,9 +18,12 @@ mod rows;
 #[cfg(test)]
 mod tests;
 
-pub use alu::bitvec::{eval_bitvec, fold_row_bits, map2_bits};
-pub use alu::fp::{eval_f32, fold_f32, fold_identity, fold_row, fold_seed, map2, scan_row};
-pub use alu::int::{ArgFold, eval_int, fold_row_int, map2_int};
+pub use alu::bitvec::{eval_bitvec, fold_row_bits, map2_bits, scan_row_bits};
+pub use alu::fp::{
+    accumulate_row, accumulate_scan, eval_f32, fold_f32, fold_identity, fold_row, fold_seed, map2,
+    recurrence_row, scan_row,
+};
+pub use alu::int::{ArgFold, eval_int, fold_row_int, map2_int, scan_row_int};
 pub use alu::{AluForm, Rhs, UnsupportedOp};
 pub use convert::{
     CANONICAL_NAN, canonical, converts_from_f32, converts_to_f32, from_f32, from_f32_sr, max_finite, to_f32,

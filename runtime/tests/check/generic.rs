@@ -7,6 +7,7 @@ use seqjit_runtime::isa::layouts::*;
 use seqjit_runtime::isa::{AluOp, Dtype, Word, op};
 
 use crate::legal::*;
+use crate::legal_elementwise::{grad_accumulate2, scan, tensor_scalar_bits};
 use crate::pool::{dequantize, indirect};
 use crate::transfers::{collective, triggered};
 use crate::vector::{get_state, set_state};
@@ -127,7 +128,7 @@ fn opcodes() -> Vec<Case> {
         ),
         error(
             DVE_S,
-            Word::new(op::DVE_READ_ACCUMULATOR),
+            word(op::DVE_READ_ACCUMULATOR, read_accumulator()),
             "dve-program",
             opcode,
             "DVE_READ_ACCUMULATOR",
@@ -135,7 +136,7 @@ fn opcodes() -> Vec<Case> {
         ),
         error(
             DVE_C,
-            Word::new(op::BATCH_NORM_GRAD_ACCUMULATE2),
+            word(op::BATCH_NORM_GRAD_ACCUMULATE2, grad_accumulate2()),
             "dve-program",
             opcode,
             "BATCH_NORM_GRAD_ACCUMULATE2",
@@ -205,7 +206,7 @@ fn fields() -> Vec<Case> {
     let mut cases = vec![
         error(
             DVE_C,
-            patch(Word::new(op::TENSOR_CUMULATIVE_ARITH_OP), 37, &[1]),
+            patch(word(op::TENSOR_CUMULATIVE_ARITH_OP, scan()), 37, &[1]),
             "enum-member",
             (37, "op_dim"),
             "0x01",
@@ -245,7 +246,7 @@ fn fields() -> Vec<Case> {
         ),
         unsupported(
             DVE_C,
-            patch(Word::new(op::TENSOR_SCALAR_BITVEC_OP), 36, &[0x1C]),
+            patch(word(op::TENSOR_SCALAR_BITVEC_OP, tensor_scalar_bits()), 36, &[0x1C]),
             "alu-refused",
             (36, "op0"),
             "CRC32",

@@ -365,7 +365,14 @@ pub fn pool_config() -> MODIFY_POOL_CONFIG {
 
 /// Legal words of all opcodes.
 pub fn words() -> Vec<(&'static str, Place, Word)> {
-    [basic_words(), crate::vector::words(), crate::pool::words(), crate::transfers::words()].concat()
+    [
+        basic_words(),
+        crate::legal_elementwise::words(),
+        crate::vector::words(),
+        crate::pool::words(),
+        crate::transfers::words(),
+    ]
+    .concat()
 }
 
 /// The ones above, and border cases of single rules.

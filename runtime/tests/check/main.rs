@@ -1,8 +1,10 @@
 //! Every validity rule has words that break it, and the checks report exactly that.
 
 mod compute;
+mod elementwise;
 mod generic;
 mod legal;
+mod legal_elementwise;
 mod operands;
 mod pe;
 mod pool;
@@ -31,6 +33,8 @@ const DOWNGRADED: &[&str] = &[
     "start-partition",
     "memory-space",
     "psum-cell",
+    "immediate-quadrant",
+    "pool-dtype",
     "two-sources",
     "group-partition",
     "matmul-bank",
@@ -119,6 +123,12 @@ impl Case {
         Case { activation_sets: Some(sets), ..self }
     }
 
+    /// The same with the finding at another place.
+    pub fn at(mut self, offset: usize, field: &'static str) -> Self {
+        (self.finding.offset, self.finding.field) = (offset, field);
+        self
+    }
+
     fn context(&self) -> CheckContext<'static> {
         let Place(generation, engine) = self.place;
         CheckContext { activation_sets: self.activation_sets, ..CheckContext::new(generation, engine) }
@@ -130,6 +140,7 @@ fn cases() -> Vec<Case> {
         generic::cases,
         operands::cases,
         compute::cases,
+        elementwise::cases,
         pe::cases,
         sequencer::cases,
         vector::cases,
@@ -246,7 +257,7 @@ fn what_cannot_run_has_a_reason() {
     let reason = |word: Word| unsupported_reason(&decode(&word, Generation::Cayman).unwrap(), &cx);
     let refused = reason(Word::new(op::PE_REG_WRITE)).unwrap();
     assert_eq!((refused.field, &*refused.reason), (None, "payload layout not recovered"));
-    let later = reason(Word::new(op::BATCH_NORM_STATS)).unwrap();
+    let later = reason(Word::new(op::LDTAGS)).unwrap();
     assert_eq!((later.field, &*later.reason), (None, "not implemented yet"));
     let field = reason(patch(Word::new(op::HALT), 63, &[1])).unwrap();
     assert_eq!((field.field, &*field.reason), (Some("payload"), "payload is 0x01, expected 0"));

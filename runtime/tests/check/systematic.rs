@@ -36,16 +36,20 @@ fn every_tensor_operand_obeys_the_address_rules() {
         let counts = field.offset + 4 + 2 * dimensions;
         let name = format!("{name} {}", field.name);
         assert!(reports(place, &at(0x1FFF_0000), "address-unmapped", field.offset), "{name}");
-        if name != "02 DoubleRow src" {
-            // its elements are bytes
+        if !["02 DoubleRow src", "22 dst"].contains(&&*name) {
+            // their elements are bytes
             assert!(reports(place, &at(address | 1), "alignment", field.offset), "{name}");
         }
-        let beyond = patch(at(address | 0x3_FFF0), counts, &[16]);
+        let pitch = place.0.geometry().sbuf_pitch;
+        let beyond = patch(at(address | (pitch - 16)), counts, &[16]);
         assert!(reports(place, &beyond, "bounds", field.offset), "{name}");
-        // its one lane fits everywhere
-        let partition =
-            if info.byte == op::GET_SEQUENCE_BOUNDS { "start-partition" } else { "partition-extent" };
-        assert!(reports(place, &at(address | 1 << 18), partition, field.offset), "{name}");
+        // their one lane fits everywhere
+        let partition = match (info.byte, field.name) {
+            (op::GET_SEQUENCE_BOUNDS, _) => "start-partition",
+            (op::CROSS_LANE_REDUCE_ARITH | op::CROSS_LANE_REDUCE_BITVEC, "dst") => "start-partition",
+            _ => "partition-extent",
+        };
+        assert!(reports(place, &at(address | pitch), partition, field.offset), "{name}");
         assert!(reports(place, &patch(*word, counts, &[0, 0]), "count-zero", counts), "{name}");
         operands += 1;
     });
@@ -58,7 +62,8 @@ fn has_free_count(name: &str, info: &OpcodeInfo, field: &str) -> bool {
         (op::MAX8 | op::FIND_INDEX8, "src") | (op::RNG | op::RAND2, "dst") => true,
         (op::SPARSITY_COMPRESS_TAG, "src") => true,
         (op::STREAM_TRANSPOSE, "dst") => name == "6B short",
-        _ => info.family == Family::TensorReduce && field == "src",
+        (op::CROSS_LANE_REDUCE_ARITH | op::CROSS_LANE_REDUCE_BITVEC, _) => false,
+        _ => matches!(info.family, Family::TensorReduce | Family::Pool) && field == "src",
     }
 }
 
@@ -95,6 +100,7 @@ fn every_dtype_passes_a_gate() {
         let rule = match (info.byte, field.name) {
             (op::MATMUL, "out_dtype") => return, // 0 stands for FP32
             (op::DMAMEMCPY, _) => return,        // equal dtypes are not looked at
+            (op::BATCH_NORM_GRAD_ACCUMULATE, "immediate_dtype") => return, // 0 stands for FP32
             (op::DROPOUT, _) => return,          // 0 stands for FP32
             (op::DMA_INDIRECT, _) => return,
             (op::COMPARE_BRANCH, _) if name == "A9 ALWAYS" => return,

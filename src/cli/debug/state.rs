@@ -133,6 +133,8 @@ fn hidden(a: &Core, b: &Core) -> Vec<String> {
         ("ACT accumulators", bits(&a.act.accumulator) != bits(&b.act.accumulator)),
         ("ACT resident table set", a.act.resident != b.act.resident),
         ("DVE accumulators", bits(&a.dve.accumulator) != bits(&b.dve.accumulator)),
+        ("DVE preloaded scalars", a.dve.scalars != b.dve.scalars),
+        ("DVE batch normalisation", a.dve.batch_norm != b.dve.batch_norm),
     ];
     differs.into_iter().filter(|d| d.1).map(|(name, _)| format!("{name} differ")).collect()
 }

@@ -5,8 +5,8 @@ use super::gates;
 use super::{Checker, rules};
 use crate::act;
 use crate::isa::Dtype;
-use crate::isa::field::{AccumCmd, ImmSrc, ImmSrcN};
-use crate::isa::layouts::{CTRL_NO_23, D1_RD, S3D3_AC};
+use crate::isa::field::{AccumCmd, Imm, ImmSrc, ImmSrcN};
+use crate::isa::layouts::{CTRL_NO_23, D1_RD, S3D3_AC, S3D3_AQ};
 
 pub(super) fn activate(c: &mut Checker<'_>) {
     let Some(o) = c.operands::<S3D3_AC>() else { return };
@@ -31,10 +31,36 @@ pub(super) fn activate(c: &mut Checker<'_>) {
         c.scalar("imm", o.imm, o.imm_src, Dtype::FP32, lanes);
     }
 
-    let in_tables = c.cx.activation_functions.is_some_and(|f| f[usize::from(o.activation_func)]);
-    if !in_tables && act::by_id(o.activation_func).is_none() {
-        let expected = "a function with a definition or a table";
-        c.report(rules::ACTIVATION_FUNCTION, "activation_func", o.activation_func, expected);
+    c.function(o.activation_func);
+}
+
+pub(super) fn quantize(c: &mut Checker<'_>) {
+    let Some(o) = c.operands::<S3D3_AQ>() else { return };
+    let (in_dtype, bias_dtype) = (o.in_bias_dtype.low(), o.in_bias_dtype.high());
+    let lanes = c.lanes("num_active_channels", o.num_active_channels);
+    c.dtype("in_bias_dtype", in_dtype, gates::QUANTIZE);
+    c.dtype("in_bias_dtype", bias_dtype, gates::BIAS);
+    c.dtype("out_dtype", o.out_dtype, gates::U8);
+    c.tensor("src", &o.src, OperandUse::read(in_dtype, lanes));
+    c.tensor("dst", &o.dst, OperandUse::write(o.out_dtype, lanes));
+    c.count("dst", &o.dst, o.src.count());
+    c.scalar("bias_addr", Imm(o.bias_addr.0), ImmSrc::PTR, bias_dtype, lanes);
+    for (field, scale) in [("quant_scale", o.quant_scale), ("dequant_scale", o.dequant_scale)] {
+        c.value(field, scale.value(), scale.value() != 0.0, "not 0");
+    }
+    let parametric = o.activation_func == act::PARAMETRIC_RELU;
+    c.value("activation_func", o.activation_func, !parametric, "a function without a parameter");
+    c.function(o.activation_func);
+}
+
+impl Checker<'_> {
+    /// The function has a definition or one of the container's tables.
+    pub(super) fn function(&mut self, id: u8) {
+        let in_tables = self.cx.activation_functions.is_some_and(|f| f[usize::from(id)]);
+        if !in_tables && act::by_id(id).is_none() {
+            let expected = "a function with a definition or a table";
+            self.report(rules::ACTIVATION_FUNCTION, "activation_func", id, expected);
+        }
     }
 }
 

@@ -46,6 +46,29 @@ pub(super) const FP8: DtypeSet = DtypeSet::of(&[Dtype::FP8_EXP3, Dtype::FP8_EXP4
 pub(super) const F16: DtypeSet = DtypeSet::of(&[Dtype::BFLOAT16, Dtype::FP16]);
 /// FP32.
 pub(super) const F32: DtypeSet = DtypeSet::of(&[Dtype::FP32]);
+/// Floats of at most 32 bits but FP32R.
+pub(super) const F6: DtypeSet = FP8.and(F16).and(F32);
+/// F6 and FP32R.
+pub(super) const F7: DtypeSet = F6.and(DtypeSet::of(&[Dtype::FP32R]));
+/// Integers of folds of raw bits (chapter 04 section 6).
+pub(super) const BITS: DtypeSet = I32.and(DtypeSet::of(&[Dtype::UINT8, Dtype::UINT16]));
+/// Inputs of the caching words (chapter 04 section 4.5).
+pub(super) const CACHE: DtypeSet =
+    F6.and(DtypeSet::of(&[Dtype::INT8, Dtype::UINT8, Dtype::INT16, Dtype::UINT16]));
+/// Inputs of pooling words: D12 and INT64, of which the program takes some (chapter 05 section 6.1).
+pub(super) const POOL: DtypeSet = D12.and(DtypeSet::of(&[Dtype::INT64]));
+/// What the program of pooling stores.
+pub(super) const POOL_STORED: DtypeSet = F16.and(F32).and(DtypeSet::of(&[Dtype::UINT8, Dtype::INT32]));
+/// What the program of pooling loads.
+pub(super) const POOL_LOADED: DtypeSet = POOL_STORED.and(DtypeSet::of(&[Dtype::INT64]));
+/// Indices that MAX_POOL_SELECT stores.
+pub(super) const POOL_INDEX: DtypeSet = DtypeSet::of(&[Dtype::UINT8, Dtype::UINT16, Dtype::UINT32]);
+/// Operands of the backward batch-norm words that may be integers (chapter 05 section 5.4).
+pub(super) const GRADIENT: DtypeSet = F16.and(F32).and(DtypeSet::of(&[Dtype::INT32]));
+/// Inputs of ACTIVATE_QUANTIZE (chapter 05 section 3.3).
+pub(super) const QUANTIZE: DtypeSet = F32.and(DtypeSet::of(&[Dtype::INT32]));
+/// UINT8.
+pub(super) const U8: DtypeSet = DtypeSet::of(&[Dtype::UINT8]);
 /// BF16.
 pub(super) const BF16: DtypeSet = DtypeSet::of(&[Dtype::BFLOAT16]);
 /// UINT32.

@@ -5,36 +5,51 @@
 //! in [`RULES`]; a rule's [class](RuleClass) decides what breaking it means in strict and lenient mode.
 //! Rules that need registers are exported for run time: [`tensor_address_rules`] and its neighbours.
 
+mod accumulator;
+mod activate2;
 mod activation;
 mod address;
+mod batch_norm;
+mod batch_norm_grad;
 mod collective;
 mod compress;
 mod control;
 mod copy;
+mod cross_lane;
 mod dequantize;
 mod dma;
 mod dve;
+mod exponential;
 mod extended;
 mod fill;
 mod gates;
 mod gather;
 mod generated;
+mod generator;
 mod generic;
 mod operands;
 mod pe;
+mod pool;
+mod predicated;
 mod pseudo;
 mod random;
 mod refusals;
 mod register_alu;
 mod rules;
+mod scalar_tensor_tensor;
+mod scan;
 mod search;
 mod select;
 mod shuffle;
 mod sort;
 mod tensor_reduce;
 mod tensor_scalar;
+mod tensor_scalar_addr;
+mod tensor_scalar_cache;
+mod tensor_scalar_multi;
 mod tensor_tensor;
 mod test_event;
+mod wide;
 
 use std::borrow::Cow;
 use std::fmt;

@@ -122,6 +122,15 @@ pub(super) const REFUSED_ON: &[(u8, Generation, &Rule, &str)] = &[
     (op::ACTIVATION_READ_ACCUMULATOR, Generation::Maverick, NO_KERNEL, "a generation with a handler"),
     (op::TENSOR_DEQUANTIZE, Generation::Sunda, NO_KERNEL, "a generation with a kernel"),
     (op::EXTENDED_INST, Generation::Sunda, NO_KERNEL, "a generation with a bridge"),
+    // only CAYMAN's tables ever held programs for the preloaded scalars (chapter 04 P2)
+    (op::TENSOR_SCALAR_PTR_MULTI_ARITH, Generation::Mariana, NO_KERNEL, "a generation with a program"),
+    (op::TENSOR_SCALAR_PTR_MULTI_ARITH, Generation::Maverick, NO_KERNEL, "a generation with a program"),
+    (op::TENSOR_SCALAR_PTR_MULTI_BITVEC, Generation::Mariana, NO_KERNEL, "a generation with a program"),
+    (op::TENSOR_SCALAR_PTR_MULTI_BITVEC, Generation::Maverick, NO_KERNEL, "a generation with a program"),
+    (op::TENSOR_SCALAR_IMM_LD_ARITH, Generation::Mariana, NO_KERNEL, "a generation with a program"),
+    (op::TENSOR_SCALAR_IMM_LD_ARITH, Generation::Maverick, NO_KERNEL, "a generation with a program"),
+    (op::TENSOR_SCALAR_IMM_LD_BITVEC, Generation::Mariana, NO_KERNEL, "a generation with a program"),
+    (op::TENSOR_SCALAR_IMM_LD_BITVEC, Generation::Maverick, NO_KERNEL, "a generation with a program"),
 ];
 
 /// Operand structs in which a set byte outside all fields has an unknown meaning, instead of being

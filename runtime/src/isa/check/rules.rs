@@ -142,7 +142,15 @@ rules! {
     ACTIVATION_SET "activation-set" Unsupported "05 §3.6" "the table set is in the container's list";
     OPERATOR_ORDER "operator-order" Hard "04 §4.2" "a lone operator is op0";
     RSQRT_FORM "rsqrt-form" Hard "04 §4.2" "RSQRT has op1 BYPASS and zero instruction immediates";
-    BF16_PAIRS "bf16-pairs" Hard "04 §6.3" "BF16 fast paths read pairs: even count, step 1";
+    OPERATOR_PAIR "operator-pair" Hard "05 §3.5" "the function unit has this pair of operators";
+    SHIFT_DTYPE "shift-dtype" Hard "04 §4.2, §6" "elements have the type that a right shift needs";
+    IMMEDIATE_WIDTH "immediate-width" Hard "04 §2.5" "an inline scalar of raw bits fits the dtype";
+    IMMEDIATE_QUADRANT "immediate-quadrant" Region "05 §3.5" "scalars lie in the quadrant of the source";
+    BF16_PAIRS "bf16-pairs" Hard "04 §3.4, §6.3" "BF16 fast paths read pairs: even count, step 1";
+    EVEN_COUNTS "even-counts" Hard "05 §4" "16-bit elements that are accumulated come in even counts";
+    TRANSPOSE_TILES "transpose-tiles" Hard "04 §4.4" "a transposing word has multiples of 32 lanes and elements";
+    POOL_DTYPE "pool-dtype" GenerationTable "05 §6.1" "the pooling program takes the dtype";
+    ADDRESS_ARITHMETIC "address-arithmetic" Hard "05 §6.8" "operators and dtypes select one of five forms";
     FLOAT_DRAW "float-draw" Unsupported "06 §8.3, 00 A14" "random bits are stored as integers, on POOL also as FP32 or BF16";
     FILL_VALUE "fill-value" Hard "05 §6.3" "a fill value fits the dtype";
 

@@ -1,4 +1,4 @@
-//! Rules of TENSOR_REDUCE and its BF16 form (chapter 04 sections 6, 6.1 and 6.3).
+//! Rules of TENSOR_REDUCE, its bit-vector, transposing and BF16 forms (chapter 04 sections 6 to 6.3).
 
 use super::address::OperandUse;
 use super::gates::{self, DtypeSet};
@@ -49,17 +49,46 @@ pub(super) fn arith(c: &mut Checker<'_>) {
     c.engine_arm("op", o.op, !legal || has_hardware);
 }
 
-pub(super) fn add_bf16(c: &mut Checker<'_>) {
+pub(super) fn transpose_arith(c: &mut Checker<'_>) {
+    arith(c);
     let Some(o) = c.operands::<S4D4_TR>() else { return };
-    c.reduce(o, gates::BF16, gates::D13);
-    c.operator("op", o.op, o.op == AluOp::ADD, "ADD");
-    if o.src.num[0] % 2 != 0 || o.src.step[0] != 1 {
-        let found = format_args!("step {}, count {}", o.src.step[0], o.src.num[0]);
-        c.report(rules::BF16_PAIRS, "src", found, "step 1, an even count");
+    c.tiles(o.num_active_channels, o.src.count());
+}
+
+pub(super) fn bitvec(c: &mut Checker<'_>) {
+    let Some(o) = c.operands::<S4D4_TR>() else { return };
+    c.reduce(o, gates::BITS, gates::BITS);
+    c.folded_bits(o);
+    if o.negated == 1 {
+        c.report(rules::FIELD_VALUE, "negated", 1, "0");
     }
 }
 
+pub(super) fn transpose_bitvec(c: &mut Checker<'_>) {
+    bitvec(c);
+    let Some(o) = c.operands::<S4D4_TR>() else { return };
+    c.tiles(o.num_active_channels, o.src.count());
+}
+
+pub(super) fn add_bf16(c: &mut Checker<'_>) {
+    c.reduce_bf16(AluOp::ADD);
+}
+
+pub(super) fn max_bf16(c: &mut Checker<'_>) {
+    c.reduce_bf16(AluOp::MAX);
+}
+
 impl Checker<'_> {
+    fn reduce_bf16(&mut self, op: AluOp) {
+        let Some(o) = self.operands::<S4D4_TR>() else { return };
+        self.reduce(o, gates::BF16, gates::D13);
+        self.operator("op", o.op, o.op == op, &op.text());
+        if o.src.num[0] % 2 != 0 || o.src.step[0] != 1 {
+            let found = format_args!("step {}, count {}", o.src.step[0], o.src.num[0]);
+            self.report(rules::BF16_PAIRS, "src", found, "step 1, an even count");
+        }
+    }
+
     /// What both reduces obey. The BF16 form reads pairs, so its source is aligned to four bytes.
     fn reduce(&mut self, o: &S4D4_TR, inputs: DtypeSet, outputs: DtypeSet) {
         let lanes = self.lanes("num_active_channels", o.num_active_channels);

@@ -52,6 +52,29 @@ pub fn fold_row_bits(op: AluOp, acc: u64, row: &[u64], width_bits: u32) -> Resul
     folded.ok_or(unsupported(op))
 }
 
+/// [`fold_row_bits`] with every intermediate result stored.
+///
+/// # Panics
+/// If `out` is shorter than `row`.
+pub fn scan_row_bits(
+    op: AluOp,
+    acc: u64,
+    row: &[u64],
+    width_bits: u32,
+    out: &mut [u64],
+) -> Result<u64, UnsupportedOp> {
+    let (mask, width) = (mask(width_bits), u64::from(width_bits));
+    let scanned = bitvec!(op, width, f => {
+        let mut acc = acc & mask;
+        for (k, x) in row.iter().enumerate() {
+            acc = f(acc, x & mask) & mask;
+            out[k] = acc;
+        }
+        acc
+    });
+    scanned.ok_or(unsupported(op))
+}
+
 multiversion! {
     fn map_rows(op: AluOp, left: Rhs<'_, u64>, right: Rhs<'_, u64>, width_bits: u32, out: &mut [u64]) -> Option<()> {
         let (mask, width) = (mask(width_bits), u64::from(width_bits));

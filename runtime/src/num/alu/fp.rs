@@ -131,6 +131,59 @@ pub fn scan_row(op: AluOp, acc: f32, row: &[f32], out: &mut [f32]) -> Result<f32
     last.ok_or(unsupported(op))
 }
 
+/// The accumulating fold of the words that put the new value on the left: `acc = op(x, acc)`, by the rules of
+/// [`fold_f32`]; `acc` if the row is empty (chapter 04, R1).
+pub fn accumulate_row(op: AluOp, acc: f32, row: &[f32]) -> Result<f32, UnsupportedOp> {
+    match op {
+        AluOp::SUBTRACT => Ok(row.iter().fold(acc, |acc, x| x - acc)),
+        // The operands of all others may be exchanged.
+        AluOp::ADD | AluOp::MULT | AluOp::MAX | AluOp::MIN => fold_row(op, acc, row),
+        _ => Err(unsupported(op)),
+    }
+}
+
+/// [`accumulate_row`] with every intermediate result stored; returns the last one.
+///
+/// # Panics
+/// If `out` is not as long as `row`.
+pub fn accumulate_scan(op: AluOp, acc: f32, row: &[f32], out: &mut [f32]) -> Result<f32, UnsupportedOp> {
+    assert_eq!(row.len(), out.len(), "operand and result of a scan");
+    match op {
+        AluOp::SUBTRACT => Ok(row.iter().zip(out).fold(acc, |acc, (x, out)| {
+            *out = x - acc;
+            *out
+        })),
+        AluOp::ADD | AluOp::MULT | AluOp::MAX | AluOp::MIN => scan_row(op, acc, row, out),
+        _ => Err(unsupported(op)),
+    }
+}
+
+/// The recurrence of two operators (chapter 04 section 5.2), both elementwise: `t = op0(a[k], acc)`,
+/// `acc = op1(t, b[k])`, `out[k] = acc`, where `reverse` exchanges the operands of each operator unless it is
+/// unary. Returns the last `acc`.
+///
+/// # Panics
+/// If `b` or `out` is shorter than `a`.
+pub fn recurrence_row(
+    ops: [AluOp; 2],
+    reverse: [bool; 2],
+    acc: f32,
+    a: &[f32],
+    b: &[f32],
+    out: &mut [f32],
+) -> Result<f32, UnsupportedOp> {
+    let function = |op| elementwise!(op, f => f as fn(f32, f32) -> f32).ok_or(unsupported(op));
+    let (f0, f1) = (function(ops[0])?, function(ops[1])?);
+    let [swap0, swap1] = [0, 1].map(|i| reverse[i] && !ops[i].is_unary());
+    let mut acc = acc;
+    for (k, a) in a.iter().enumerate() {
+        let t = if swap0 { f0(acc, *a) } else { f0(*a, acc) };
+        acc = if swap1 { f1(b[k], t) } else { f1(t, b[k]) };
+        out[k] = acc;
+    }
+    Ok(acc)
+}
+
 multiversion! {
     fn map_rows(op: AluOp, left: Rhs<'_, f32>, right: Rhs<'_, f32>, out: &mut [f32]) -> Option<()> {
         elementwise!(op, f => zip_rows(left, right, out, f))

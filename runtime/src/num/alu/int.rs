@@ -109,6 +109,29 @@ pub fn fold_row_int(op: AluOp, acc: i64, row: &[i64], dtype: Dtype) -> Result<(i
     folded.map(|value| (value, by_zero)).ok_or(unsupported(op))
 }
 
+/// [`fold_row_int`] with every intermediate result stored.
+///
+/// # Panics
+/// If `out` is shorter than `row`.
+pub fn scan_row_int(
+    op: AluOp,
+    acc: i64,
+    row: &[i64],
+    dtype: Dtype,
+    out: &mut [i64],
+) -> Result<(i64, bool), UnsupportedOp> {
+    let scanned = at_width!(op, dtype, T => integer!(op, T, f => {
+        let mut acc = T::narrow(acc);
+        for (k, x) in row.iter().enumerate() {
+            acc = f(acc, T::narrow(*x));
+            out[k] = acc.widen();
+        }
+        acc.widen()
+    }));
+    let by_zero = divides(op) && row.iter().any(|b| is_zero(*b, dtype));
+    scanned.map(|value| (value, by_zero)).ok_or(unsupported(op))
+}
+
 /// Not compiled per CPU level as the other classes are: with four types to every operator that costs ten
 /// times the compile time of the whole crate.
 fn map_rows(op: AluOp, left: Rhs<'_, i64>, right: Rhs<'_, i64>, dtype: Dtype, out: &mut [i64]) -> Option<()> {
