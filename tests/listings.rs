@@ -17,8 +17,8 @@ use seqjit::{Engine, EngineOptions, Lowered, Options, Program, Session, asm};
 const WORDS: [(&str, &str); 11] = [
     (
         "add_contiguous",
-        "TENSOR_TENSOR op=ADD src0=fp32@0x4000[1,1,1][512,1,1] src1=fp32@0x8000[1,1,1][512,1,1] \
-         dst=fp32@0xc000[1,1,1][512,1,1] channels=128",
+        "TENSOR_TENSOR op=ADD src0=fp32@0x4000[1,1,1][120,1,1] src1=fp32@0x8000[1,1,1][120,1,1] \
+         dst=fp32@0xc000[1,1,1][120,1,1] channels=128",
     ),
     (
         "add_in_place_shifted",
@@ -33,16 +33,16 @@ const WORDS: [(&str, &str); 11] = [
     (
         "multiply_add_scalars",
         "TENSOR_SCALAR ops=MULTIPLY,ADD imm=2.0,1.0 imm_src=INSTRUCTION,INSTRUCTION \
-         src=fp32@0x4000[1,1,1][512,1,1] dst=fp32@0x8000[1,1,1][512,1,1] channels=128",
+         src=fp32@0x4000[1,1,1][120,1,1] dst=fp32@0x8000[1,1,1][120,1,1] channels=128",
     ),
     (
         "compare_scalar_of_each_lane",
         "TENSOR_SCALAR ops=IS_GT,BYPASS imm=0x10000,0 imm_src=PTR,INSTRUCTION \
-         src=bfloat16@0x4000[1,1,1][512,1,1] dst=fp32@0x8000[1,1,1][512,1,1] channels=128",
+         src=bfloat16@0x4000[1,1,1][120,1,1] dst=fp32@0x8000[1,1,1][120,1,1] channels=128",
     ),
     (
         "copy_contiguous",
-        "COPY src=fp32@0x4000[1,1,1,1][512,1,1,1] dst=fp32@0x8000[1,1,1,1][512,1,1,1] channels=128",
+        "COPY src=fp32@0x4000[1,1,1,1][120,1,1,1] dst=fp32@0x8000[1,1,1,1][120,1,1,1] channels=128",
     ),
     (
         "copy_four_dimensions",
@@ -51,18 +51,18 @@ const WORDS: [(&str, &str); 11] = [
     (
         "subtract_to_integers",
         "TENSOR_SCALAR ops=SUBTRACT,ABSOLUTE_VALUE imm=3.0,0 imm_src=INSTRUCTION,INSTRUCTION \
-         src=fp32@0x4000[1,1,1][512,1,1] dst=int8@0x8000[1,1,1][512,1,1] channels=128",
+         src=fp32@0x4000[1,1,1][120,1,1] dst=int8@0x8000[1,1,1][120,1,1] channels=128",
     ),
     (
         "broadcast_row",
-        "TENSOR_TENSOR op=MAX src0=fp32@0x4000[1,512,1][512,2,1] src1=fp32@0x8000[1,0,1][512,2,1] \
-         dst=fp32@0xc000[1,512,1][512,2,1] channels=128",
+        "TENSOR_TENSOR op=MAX src0=fp32@0x4000[1,100,1][100,2,1] src1=fp32@0x8000[1,0,1][100,2,1] \
+         dst=fp32@0xc000[1,100,1][100,2,1] channels=128",
     ),
     (
         "subtract_registers",
         "ALU_OP op=SUBTRACT dtype=int32 src1_datasrc=IMMEDIATE dst_dtype=int32 src0_lo=1 dst_lo=1 immediate=1",
     ),
-    ("memset", "MEMSET value=1.5 dst=fp32@0x4000[1,1,1,1][512,1,1,1] channels=128"),
+    ("memset", "MEMSET value=1.5 dst=fp32@0x4000[1,1,1,1][120,1,1,1] channels=128"),
 ];
 
 fn program() -> Program {

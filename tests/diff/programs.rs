@@ -318,7 +318,7 @@ fn random_programs_run() {
 #[test]
 fn a_wrong_lowering_is_found_in_programs() {
     let engines = pair::engines(Some(op::TENSOR_TENSOR_ARITH_OP));
-    let (found, source) = (0..20).find_map(|seed| minimal(&engines, seed)).expect("a difference");
+    let (found, source) = (0..200).find_map(|seed| minimal(&engines, seed)).expect("a difference");
     println!("{found}\n{source}");
     let lines =
         source.lines().filter(|line| EngineId::ALL.iter().any(|e| line.starts_with(e.name()))).count();
