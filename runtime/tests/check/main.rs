@@ -8,6 +8,7 @@ mod legal_elementwise;
 mod operands;
 mod pe;
 mod pool;
+mod running;
 mod sequencer;
 mod systematic;
 mod transfers;
