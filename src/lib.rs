@@ -12,10 +12,11 @@ pub mod trace;
 mod translate;
 
 pub use engine::{
-    CacheCounters, Changer, Counters, Deadlock, Engine, EngineError, EngineOptions, Exit, ExitReason,
-    InputError, Listing, Lowered, Meeting, NativeCode, NativeLine, Options, OutputError, Pauser, Progress,
-    Report, RestoreError, RunError, SaveError, Schedule, Session, SessionError, Stepped, StopError, Tier,
-    Translations, Translator, Until, Waiting,
+    Agent, BlockRun, BlockTranslated, CacheCounters, Changer, Comparison, Counters, Deadlock, Difference,
+    Engine, EngineError, EngineOptions, Exit, ExitReason, InputError, Listing, Lockstep, LockstepError,
+    Lowered, Meeting, NativeCode, NativeLine, Observer, Options, OutputError, Pace, Pauser, Piece, Place,
+    Progress, Report, RestoreError, RunError, SaveError, Schedule, Session, SessionError, Stepped, StopError,
+    Tier, Transferred, Translations, Translator, Until, Waiting,
 };
 pub use load::{IoTensor, LoadError, WordFinding};
 pub use neff::npy::{self, Tensor};

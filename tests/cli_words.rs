@@ -374,7 +374,10 @@ fn one_opcode_of_the_instruction_set() {
 fn help_names_every_exit_code() {
     for args in [&["--help"][..], &["-h"], &["help"]] {
         let help = seqjit(args).expect(0).stdout;
-        assert!(help.contains("Exit codes:") && help.contains("11  the program ended before a --dump point"));
+        assert!(
+            help.contains("Exit codes:")
+                && help.contains("11  the program ended before a --dump or --until point")
+        );
     }
     for subcommand in ["run", "info", "disasm", "asm", "isa"] {
         let help = seqjit([subcommand, "--help"]).expect(0).stdout;

@@ -109,7 +109,7 @@ fn a_level_that_the_host_lacks_is_refused() {
 /// Sessions go on in the interpreter until code is there, and then use it.
 #[test]
 fn background_translation_changes_no_result() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/softmax.neff");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/rmsnorm.neff");
     let program = Program::open(path).unwrap();
     let (plain, expected) = run(&Engine::new(), &program, Tier::Interp);
     let mut options = EngineOptions::default();

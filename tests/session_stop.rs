@@ -46,7 +46,10 @@ fn stopping_everywhere_changes_neither_results_nor_turns() {
         let first = stopped.run().unwrap();
         let (report, stops) = finish(&mut stopped, first);
         assert_eq!(stops.len(), count, "straight-line programs run every word");
-        assert_eq!(report, expected, "{schedule:?}");
+        // Stops leave native code, which is the only thing that may differ.
+        assert_eq!((report.exit, report.counters), (expected.exit, expected.counters), "{schedule:?}");
+        assert_eq!(report.translations.words, expected.translations.words, "{schedule:?}");
+        assert_eq!(report.warnings, expected.warnings, "{schedule:?}");
         assert!(stopped.output("out").unwrap() == plain.output("out").unwrap());
         // Stops are used up.
         assert_eq!(stopped.run().unwrap().exit, Exit::Finished);

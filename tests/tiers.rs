@@ -1,42 +1,34 @@
 //! Whole programs leave the same machine behind in every tier, under every schedule.
 
 mod common;
+#[path = "common/state.rs"]
+mod state;
 
 use std::path::{Path, PathBuf};
 
-use seqjit::runtime::isa::PARTITIONS;
+use seqjit::runtime::isa::{Family, opcode_info};
 use seqjit::runtime::machine::Machine;
-use seqjit::{Engine, Exit, Options, Program, Report, Schedule, Session, Tier, Until};
+use seqjit::runtime::num::Level;
+use seqjit::{
+    Engine, EngineOptions, Exit, Options, Program, Report, Schedule, Session, Tier, Translations, Until,
+};
 
-/// Everything that a program can have changed, as far as it can be seen.
+/// Words retired by a program that is run in the long test only.
+const LARGE: u64 = 10_000;
+
 fn assert_same(name: &str, a: &Machine, b: &Machine) {
-    for (core, (a, b)) in a.cores.iter().zip(&b.cores).enumerate() {
-        for (a, b) in [(&a.sbuf, &b.sbuf), (&a.psum, &b.psum)] {
-            for partition in 0..PARTITIONS {
-                let at =
-                    || a.partition(partition).iter().zip(b.partition(partition)).position(|(a, b)| a != b);
-                let same = a.partition(partition) == b.partition(partition);
-                assert!(same, "{name}: core {core} {} partition {partition} byte {:?}", a.space(), at());
-            }
-        }
-        assert_eq!(a.sync.semaphores, b.sync.semaphores, "{name}: core {core}");
-        assert_eq!(a.sync.events, b.sync.events, "{name}: core {core}");
-        assert_eq!(a.notifications, b.notifications, "{name}: core {core}");
-        let bits = |values: &[f32; PARTITIONS]| values.map(f32::to_bits);
-        assert_eq!(bits(&a.act.accumulator), bits(&b.act.accumulator), "{name}: core {core}");
-        assert_eq!(bits(&a.dve.accumulator), bits(&b.dve.accumulator), "{name}: core {core}");
-        for (a, b) in a.engines.iter().zip(&b.engines) {
-            let state = |e: &seqjit::runtime::machine::Engine| {
-                let seq = (e.seq.phase, e.seq.halt_reason, e.seq.run_state(), e.seq.csr.resume_pc());
-                (e.registers, e.shapes, e.pc, e.retired, e.blocked_on, seq)
-            };
-            assert_eq!(state(a), state(b), "{name}: core {core} {}", a.id);
-        }
+    if let Some(found) = state::difference(a, b) {
+        panic!("{name}: {found}");
     }
-    for (a, b) in a.dram.buffers().iter().zip(b.dram.buffers()) {
-        assert!(a.bytes() == b.bytes(), "{name}: buffer {}", a.spec.name);
-    }
-    assert_eq!(a.warnings, b.warnings, "{name}");
+}
+
+/// An engine for each CPU level of this host.
+fn engines() -> impl Iterator<Item = Engine> {
+    Level::ALL.into_iter().filter(|level| *level <= Level::host()).map(|level| {
+        let mut options = EngineOptions::default();
+        options.cpu = level;
+        Engine::with_options(options).unwrap()
+    })
 }
 
 fn session(engine: &Engine, program: &Program, tier: Tier, schedule: Schedule, check: bool) -> Session {
@@ -56,9 +48,12 @@ fn run(engine: &Engine, program: &Program, tier: Tier, schedule: Schedule) -> (R
     (report, session)
 }
 
+fn examples_folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("examples")
+}
+
 fn examples() -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
-    neffs(&folder)
+    neffs(&examples_folder())
 }
 
 fn neffs(folder: &Path) -> Vec<PathBuf> {
@@ -68,48 +63,103 @@ fn neffs(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Runs one program in every tier; the share of its words that ran in native code.
-fn same_in_every_tier(path: &Path, schedules: &[Schedule]) {
-    let name = path.file_stem().unwrap().to_string_lossy().into_owned();
-    let program = Program::open(path).unwrap();
-    let engine = Engine::new();
-    for schedule in schedules {
-        let seeded = *schedule != Schedule::Fixed;
-        let (plain, interpreted) = run(&engine, &program, Tier::Interp, *schedule);
-        // Programs of tens of thousands of words: once.
-        let large = plain.counters.retired > 10_000;
-        for tier in if large { vec![Tier::Jit] } else { vec![Tier::Jit, Tier::Auto] } {
-            let (report, session) = run(&engine, &program, tier, *schedule);
-            assert_eq!(report.counters, plain.counters, "{name}: {tier}, {schedule:?}");
-            assert_same(&format!("{name}: {tier}, {schedule:?}"), session.machine(), interpreted.machine());
-            if tier == Tier::Jit && !seeded {
-                let t = &report.translations;
-                let fallbacks: Vec<_> = t.fallbacks.iter().map(|(why, n)| format!("{why}: {n}")).collect();
-                let all = report.counters.retired;
-                println!("{name}: {} of {all} words, {} shapes; {}", t.words, t.shapes, fallbacks.join(", "));
+/// Runs one program in every tier, at every level of the host, under a fixed schedule and two drawn ones; all of
+/// the machine must be the same at its end, and all counts. Returns what native code made of it.
+fn same_in_every_tier(name: &str, program: &Program) -> Translations {
+    let mut last = Translations::default();
+    let engines: Vec<Engine> = engines().collect();
+    for schedule in [Schedule::Seeded(1), Schedule::Seeded(2), Schedule::Fixed] {
+        let (plain, interpreted) = run(&Engine::new(), program, Tier::Interp, schedule);
+        for engine in &engines {
+            let level = engine.options().cpu;
+            let tiers: &[Tier] = match (level == Level::host(), schedule) {
+                (true, _) => &[Tier::Auto, Tier::Jit],
+                // What a level computes does not depend on the order of turns.
+                (false, Schedule::Fixed) => &[Tier::Interp, Tier::Jit],
+                (false, _) => &[],
+            };
+            for tier in tiers {
+                let (report, session) = run(engine, program, *tier, schedule);
+                let name = format!("{name}: {tier}, {schedule:?}, {level:?}");
+                assert_eq!(report.counters, plain.counters, "{name}");
+                assert_same(&name, session.machine(), interpreted.machine());
+                let t = report.translations;
                 let counted = t.words + t.interpreted + t.calls + t.fallbacks.values().sum::<u64>();
-                assert!(counted >= all, "{name}: every word is counted: {counted} of {all}");
+                let retired = report.counters.retired;
+                assert!(*tier == Tier::Interp || counted >= retired, "{name}: {counted} words of {retired}");
+                last = t;
             }
         }
-        if large {
-            break;
-        }
     }
+    last
+}
+
+/// What became of the words of a program under `jit`, on one line.
+fn told(name: &str, t: &Translations) -> String {
+    let fallbacks: Vec<_> = t.fallbacks.iter().map(|(why, n)| format!("{why}: {n}")).collect();
+    format!("{name}: {} words, {} shapes, {} calls; {}", t.words, t.shapes, t.calls, fallbacks.join(", "))
+}
+
+/// Programs of a folder, by name, that run so many words.
+fn programs(folder: &Path, words: impl Fn(u64) -> bool) -> Vec<(String, Program)> {
+    let opened = neffs(folder).into_iter().map(|path| {
+        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+        (name, Program::open(path).unwrap())
+    });
+    opened.filter(|(_, program)| words(stream_words(program))).collect()
+}
+
+/// Words of all streams, which is what programs without loops run.
+fn stream_words(program: &Program) -> u64 {
+    let streams = program.image().cores.iter().flat_map(|core| &core.streams);
+    streams.map(|stream| stream.words.len() as u64).sum()
 }
 
 #[test]
 fn examples_are_the_same_in_every_tier() {
-    for path in examples() {
-        same_in_every_tier(&path, &[Schedule::Fixed, Schedule::Seeded(1), Schedule::Seeded(2)]);
+    for (name, program) in programs(&examples_folder(), |_| true) {
+        println!("{}", told(&name, &same_in_every_tier(&name, &program)));
     }
 }
 
 #[test]
 fn compiled_programs_are_the_same_in_every_tier() {
     let Some(folder) = common::data("neffs") else { return };
-    for path in neffs(&folder) {
-        same_in_every_tier(&path, &[Schedule::Fixed, Schedule::Seeded(1)]);
+    for (name, program) in programs(&folder, |words| words < LARGE) {
+        println!("{}", told(&name, &same_in_every_tier(&name, &program)));
     }
+}
+
+#[test]
+#[ignore = "takes minutes; .ci/run runs it"]
+fn large_programs_are_the_same_in_every_tier() {
+    let Some(folder) = common::data("neffs") else { return };
+    for (name, program) in programs(&folder, |words| words >= LARGE) {
+        println!("{}", told(&name, &same_in_every_tier(&name, &program)));
+    }
+}
+
+/// Native code runs every word of the compiled programs but those that start transfers.
+#[test]
+fn no_word_falls_back() {
+    let Some(folder) = common::data("neffs") else { return };
+    let mut left = Vec::new();
+    for (name, program) in programs(&folder, |_| true) {
+        let (report, _) = run(&Engine::new(), &program, Tier::Jit, Schedule::Fixed);
+        let t = report.translations;
+        let transfers = transfer_words(&program);
+        if !t.fallbacks.is_empty() || t.interpreted != 0 || t.calls > transfers {
+            left.push(format!("{}; {transfers} words start transfers", told(&name, &t)));
+        }
+    }
+    assert!(left.is_empty(), "\n{}", left.join("\n"));
+}
+
+/// Words that start transfers: the only ones that may call the interpreter.
+fn transfer_words(program: &Program) -> u64 {
+    let streams = program.image().cores.iter().flat_map(|core| &core.streams);
+    let infos = streams.flat_map(|s| s.words.iter()).filter_map(|i| opcode_info(i.word.opcode()));
+    infos.filter(|info| info.family == Family::Dma).count() as u64
 }
 
 /// Check mode sees the writes of native code, and its own checks come before them.
@@ -126,23 +176,33 @@ fn check_mode_tracks_native_writes() {
 }
 
 /// Stops lie between the same words in every tier, and the machine is the same at each of them.
-#[test]
-fn stopping_at_every_word() {
-    for name in ["vector_add", "softmax"] {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("examples/{name}.neff"));
-        let program = Program::open(path).unwrap();
-        let engine = Engine::new();
-        let mut plain = session(&engine, &program, Tier::Interp, Schedule::Fixed, false);
-        let mut native = session(&engine, &program, Tier::Jit, Schedule::Fixed, false);
+fn stop_at_every_word(name: &str, program: &Program) {
+    let engine = Engine::new();
+    for schedule in [Schedule::Fixed, Schedule::Seeded(3)] {
+        let mut plain = session(&engine, program, Tier::Interp, schedule, false);
+        let mut native = session(&engine, program, Tier::Jit, schedule, false);
         for words in 1.. {
-            let reports = [&mut plain, &mut native].map(|s| s.run_until(Until::Words(words)).unwrap());
-            assert_eq!(reports[0].exit, reports[1].exit);
+            let [a, b] = [&mut plain, &mut native].map(|s| s.run_until(Until::Words(words)).unwrap());
+            assert_eq!((a.exit, a.counters), (b.exit, b.counters), "{name} after {words} words");
             assert_same(&format!("{name} after {words} words"), native.machine(), plain.machine());
-            if reports[0].exit == Exit::Finished {
+            if a.exit == Exit::Finished {
                 break;
             }
         }
     }
+}
+
+#[test]
+fn stopping_at_every_word() {
+    for (name, program) in programs(&examples_folder(), |words| words < 50) {
+        stop_at_every_word(&name, &program);
+    }
+}
+
+#[test]
+fn stopping_at_every_word_of_a_compiled_program() {
+    let Some(path) = common::data("neffs/fused_fp32_s512.neff") else { return };
+    stop_at_every_word("fused_fp32_s512", &Program::open(path).unwrap());
 }
 
 /// One engine serves sessions on many threads.

@@ -75,8 +75,8 @@ fn words_that_cannot_run_are_found_before_running() {
     let reciprocal = "POOL RECIPROCAL src=t dst=t channels=128";
     let no_variable = "SP PSEUDO_DMA_DIRECT2D src_elem_size=4 dst_elem_size=4 src_var_id=77 dst_var_id=0";
     let cases = [
-        ("cayman", "PE 0x06", EngineId::Pe, "not-supported"),
-        ("cayman", "POOL 0x4d", EngineId::Pool, "not-supported"),
+        ("cayman", "PE 0x06", EngineId::Pe, "dtype"),
+        ("cayman", "POOL 0x79", EngineId::Pool, "opcode-refused"),
         ("cayman", no_variable, EngineId::Sp, "variable-exists"),
         ("mariana", pe_v4, EngineId::Pe, "not-supported"),
         ("cayman", reciprocal, EngineId::Pool, "handler"),

@@ -25,6 +25,7 @@ exit_codes! {
     Limit = 9 "limit" "--max-words or --max-memory was reached";
     Io = 10 "io" "a file could not be opened, read or written";
     NotReached = 11 "dump_not_reached" "the program ended before a --dump or --until point";
+    Differ = 12 "difference" "diff found that native code does something else than the interpreter";
 }
 
 impl Code {

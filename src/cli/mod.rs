@@ -1,8 +1,10 @@
 //! The command line: one file a subcommand, and what they share.
 
 mod asm;
+mod bench;
 mod cpu;
 mod debug;
+mod diff;
 mod disasm;
 mod errors;
 mod exit;
@@ -10,7 +12,9 @@ mod failure;
 mod info;
 mod isa;
 mod named;
+mod native;
 mod output;
+mod progress;
 mod replay;
 mod run;
 mod setup;
@@ -45,6 +49,8 @@ struct Cli {
 enum Command {
     Run(Box<run::Args>),
     Debug(debug::Args),
+    Diff(diff::Args),
+    Bench(bench::Args),
     Info(info::Args),
     Disasm(disasm::Args),
     Asm(asm::Args),
@@ -58,6 +64,8 @@ impl Command {
             Command::Run(args) => args.json,
             // A conversation, not a document.
             Command::Debug(_) => false,
+            Command::Diff(args) => args.json,
+            Command::Bench(args) => args.json,
             Command::Info(args) => args.json,
             Command::Disasm(args) => args.json,
             Command::Asm(args) => args.json,
@@ -71,6 +79,8 @@ impl Command {
         match self {
             Command::Run(args) => run::run(args, out).map(done),
             Command::Debug(args) => debug::run(args, out).map(done),
+            Command::Diff(args) => diff::run(args, out),
+            Command::Bench(args) => bench::run(args, out).map(done),
             Command::Info(args) => info::run(args, out).map(done),
             Command::Disasm(args) => disasm::run(args, out).map(done),
             Command::Asm(args) => asm::run(args, out).map(done),

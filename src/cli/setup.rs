@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use seqjit::{InputError, Options, Program, Schedule, Session, Tensor, Tier};
+use seqjit::{Engine, InputError, Options, Program, Schedule, Session, Tensor, Tier};
 
 use super::cpu::Cpu;
 use super::errors;
@@ -31,7 +31,7 @@ pub struct Setup {
     pub schedule: Order,
     /// How words run: `interp` in the interpreter, `jit` in native code wherever there is some, `auto` in native
     /// code where it pays. Results are the same.
-    #[arg(long, value_name = "interp|jit|auto", default_value_t = Tier::Interp)]
+    #[arg(long, value_name = "interp|jit|auto", default_value_t = Tier::default())]
     pub tier: Tier,
     #[command(flatten)]
     pub cpu: Cpu,
@@ -80,17 +80,27 @@ impl Setup {
 
     /// A session with all inputs set.
     pub fn session(&self, program: &Program) -> Result<Session, Failure> {
-        let mut session = Session::new(&self.cpu.engine()?, program, self.options())
+        self.session_with(&self.cpu.engine()?, program, self.seed)
+    }
+
+    /// [`Self::session`] in an engine, where another seed may fill inputs.
+    pub fn session_with(
+        &self,
+        engine: &Engine,
+        program: &Program,
+        seed: Option<u64>,
+    ) -> Result<Session, Failure> {
+        let mut session = Session::new(engine, program, self.options())
             .map_err(|error| errors::session(error, program, &self.source))?;
-        self.inputs(program, &mut session)?;
+        self.inputs(program, &mut session, self.seed.or(seed))?;
         Ok(session)
     }
 
-    fn inputs(&self, program: &Program, session: &mut Session) -> Result<(), Failure> {
+    fn inputs(&self, program: &Program, session: &mut Session, seed: Option<u64>) -> Result<(), Failure> {
         set_inputs(&self.input, program, session)?;
         let is_given = |name: &str| self.input.iter().any(|given| given.name == name);
         let missing: Vec<_> = program.inputs().iter().filter(|input| !is_given(&input.name)).collect();
-        match self.seed {
+        match seed {
             Some(seed) => session.set_random_inputs(seed),
             None if missing.is_empty() => {}
             None => return Err(errors::missing_inputs(&missing)),

@@ -7,8 +7,11 @@ mod deadlock;
 mod debug;
 mod defect;
 mod listing;
+mod lockstep;
 mod native;
+mod observer;
 mod options;
+mod pieces;
 mod plan;
 mod random;
 mod registers;
@@ -30,7 +33,10 @@ pub use counters::{ExitReason, Translations};
 pub use deadlock::{Changer, Deadlock, Meeting, Waiting};
 pub use debug::Stepped;
 pub use listing::{Listing, Lowered, NativeLine};
+pub use lockstep::{Comparison, Difference, Lockstep, LockstepError, Place};
+pub use observer::{BlockRun, BlockTranslated, Observer, Transferred};
 pub use options::{EngineError, EngineOptions};
+pub use pieces::{Agent, Pace, Piece};
 pub use report::{
     Counters, Exit, InputError, Options, OutputError, Progress, Report, RunError, SessionError,
 };

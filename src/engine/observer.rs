@@ -3,7 +3,6 @@
 use seqjit_runtime::isa::EngineId;
 use seqjit_runtime::machine::{Change, Machine};
 
-use super::counters::Translations;
 use super::pieces::{Agent, Piece};
 use super::report::{Exit, RunError};
 use super::session::Session;
@@ -109,21 +108,21 @@ pub struct Transferred {
 /// An observer, and what it has been told of.
 pub(super) struct Watched {
     observer: Box<dyn Observer>,
-    /// Shapes, bytes, nanoseconds.
+    /// Shapes, bytes and nanoseconds of [`Translations`](super::Translations).
     compiled: [u64; 3],
 }
 
 impl Watched {
     /// Tells of one piece of a run.
-    pub(super) fn piece(&mut self, machine: &mut Machine, piece: &Piece, bytes: (u64, u64), t: &Translations) {
+    pub(super) fn piece(&mut self, machine: &mut Machine, piece: &Piece, compiled: [u64; 3]) {
         let changes = machine.changes.as_mut().map(std::mem::take).unwrap_or_default();
-        let compiled = [t.shapes, t.code_bytes, t.translate_ns];
         match piece.agent {
             Agent::Engine(core, engine) => {
                 let [shapes, code_bytes, nanoseconds] =
                     std::array::from_fn(|i| compiled[i].saturating_sub(self.compiled[i]));
                 if shapes > 0 {
-                    let event = BlockTranslated { core, engine, slot: piece.slot, shapes, code_bytes, nanoseconds };
+                    let event =
+                        BlockTranslated { core, engine, slot: piece.slot, shapes, code_bytes, nanoseconds };
                     self.observer.translated(machine, &event);
                 }
                 if piece.retired > 0 {
@@ -132,7 +131,7 @@ impl Watched {
                 }
             }
             Agent::Queue(core, queue) if piece.progress > 0 => {
-                let (read, written) = bytes;
+                let (read, written) = piece.moved;
                 self.observer.transferred(machine, &Transferred { core, queue, read, written });
             }
             Agent::Queue(..) => {}

@@ -41,8 +41,16 @@ pub struct Piece {
     pub progress: u64,
     /// Words retired.
     pub retired: u64,
+    /// Bytes that a transfer read and wrote.
+    pub moved: (u64, u64),
     /// Why the run ended or stopped with this piece; with [`Exit::Finished`], nobody had anything left to do.
     pub exit: Option<Exit>,
+}
+
+impl Piece {
+    /// Nobody did anything.
+    pub(super) const NONE: Piece =
+        Piece { agent: Agent::Queue(0, 0), slot: 0, progress: 0, retired: 0, moved: (0, 0), exit: None };
 }
 
 impl Pace {
@@ -77,12 +85,12 @@ impl Session {
         if self.stopped.is_none() {
             self.start()?;
         }
-        let nobody = Piece { agent: Agent::Queue(0, 0), slot: 0, progress: 0, retired: 0, exit: None };
-        self.last_piece = nobody;
         let mut course = self.stopped.take().ok_or(RunError::NotStopped)?;
-        (self.pace, self.one_piece) = (pace, true);
+        course.scheduler.piece = Piece::NONE;
+        self.piecewise = Some(pace);
         let exit = self.drive(&mut course, Until::End, &mut |_| {});
-        (self.pace, self.one_piece) = (Pace::Turn, false);
+        self.piecewise = None;
+        self.last_piece = course.scheduler.piece;
         let exit = exit?;
         if exit != Exit::Finished {
             self.stopped = Some(course);

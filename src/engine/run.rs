@@ -9,6 +9,7 @@ use seqjit_runtime::machine::{BufferRole, Machine};
 use seqjit_runtime::sequencer::{Cut, HaltReason, Limits, Phase, Sequencer, Turn};
 
 use super::deadlock::Deadlock;
+use super::pieces::Pace;
 use super::report::{Counters, Exit, Progress, Report, RunError};
 use super::schedule::Scheduler;
 use super::session::Session;
@@ -136,17 +137,11 @@ impl Session {
     }
 
     fn go_on(&mut self, until: Until<'_>, observe: &mut dyn FnMut(&Progress)) -> Result<Report, RunError> {
-        let mut course = self.stopped.take().ok_or(RunError::NotStopped)?;
         if let Until::Word { core, engine, slot } = until {
             self.stops.insert(&self.machine, core, engine, slot)?;
         }
-        self.leave_debug_stops();
-        // Lent to the turns, which also change the session.
-        let translator = self.translator.take();
-        let native = translator.as_ref().map(|t| t as &dyn Translated);
-        let exit = self.engine.clone().enter(|| self.give_turns(&mut course, until, native, observe));
-        self.translator = translator;
-        let exit = exit?;
+        let mut course = self.stopped.take().ok_or(RunError::NotStopped)?;
+        let exit = self.drive(&mut course, until, observe)?;
         let mut counters = course.counters;
         for queue in self.machine.cores.iter().flat_map(|c| &c.queues) {
             counters.transfers += queue.completed;
@@ -162,11 +157,31 @@ impl Session {
         Ok(Report { exit, counters, translations, warnings: self.machine.warnings.clone() })
     }
 
+    /// Gives turns until something ends the run or stops it.
+    pub(super) fn drive(
+        &mut self,
+        course: &mut Course,
+        until: Until<'_>,
+        observe: &mut dyn FnMut(&Progress),
+    ) -> Result<Exit, RunError> {
+        self.leave_debug_stops();
+        let watched = self.watched.is_some();
+        course.scheduler.pace = self.piecewise.unwrap_or(if watched { Pace::Block } else { Pace::Turn });
+        // Lent to the turns, which also change the session.
+        let translator = self.translator.take();
+        let exit = self.engine.clone().enter(|| self.give_turns(course, until, translator.as_ref(), observe));
+        self.translator = translator;
+        if let Some(watched) = &mut self.watched {
+            watched.exit(&self.machine, &exit);
+        }
+        exit
+    }
+
     fn give_turns(
         &mut self,
         course: &mut Course,
         until: Until<'_>,
-        translated: Option<&dyn Translated>,
+        translator: Option<&Translator>,
         observe: &mut dyn FnMut(&Progress),
     ) -> Result<Exit, RunError> {
         let Course { scheduler, counters } = course;
@@ -182,6 +197,7 @@ impl Session {
             _ => None,
         };
         let pause = self.pause.clone();
+        let translated = translator.map(|t| t as &dyn Translated);
         let limits = Limits { stops: &[], until: condition, pause: Some(&pause), translated };
         let wanted = if let Until::Words(n) = until { n } else { u64::MAX };
         let budget = self.options.max_words.unwrap_or(u64::MAX);
@@ -195,8 +211,15 @@ impl Session {
                 Some(turn) => {
                     counters.retired += turn.retired;
                     counters.turns += u64::from(!scheduler.in_turn());
+                    if let Some(watched) = &mut self.watched {
+                        let compiled = translator.map(Translator::compiled).unwrap_or_default();
+                        watched.piece(&mut self.machine, &scheduler.piece, compiled);
+                    }
                     if let Some(exit) = self.exit_of(&turn, until, condition) {
                         return Ok(exit);
+                    }
+                    if self.piecewise.is_some() {
+                        return Ok(Exit::Reached);
                     }
                     if counters.turns % OBSERVED_TURNS == 0 {
                         observe(&Progress { retired: counters.retired, turns: counters.turns });

@@ -8,6 +8,7 @@ use seqjit_runtime::machine::Machine;
 use seqjit_runtime::save::{Damaged, Reader, Saved};
 use seqjit_runtime::sequencer::{Cut, Limits, TURN_WORDS, Turn, dma_turn, engine_turn_within};
 
+use super::pieces::{Agent, Pace, Piece, slot_of};
 use super::stops::Stops;
 
 /// The order in which engines and queues take turns.
@@ -20,13 +21,6 @@ pub enum Schedule {
     Seeded(u64),
 }
 
-/// Something that takes turns.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Agent {
-    Engine(usize, EngineId),
-    Queue(usize, usize),
-}
-
 /// Gives turns until nothing can move.
 pub(crate) struct Scheduler {
     agents: Vec<Agent>,
@@ -37,6 +31,10 @@ pub(crate) struct Scheduler {
     idle: usize,
     /// The turn that a stop cut short. It goes on where it was, so that stopping changes no order.
     cut: Option<Allotment>,
+    /// How much one call of [`Scheduler::turn`] does at most.
+    pub(super) pace: Pace,
+    /// What the last one did.
+    pub(super) piece: Piece,
 }
 
 /// Who may run, and how far.
@@ -60,7 +58,8 @@ impl Scheduler {
             Schedule::Fixed => None,
             Schedule::Seeded(seed) => Some(ChaCha8Rng::seed_from_u64(seed)),
         };
-        Scheduler { agents, rng, next: 0, idle: 0, cut: None }
+        let (pace, piece) = (Pace::Turn, Piece::NONE);
+        Scheduler { agents, rng, next: 0, idle: 0, cut: None, pace, piece }
     }
 
     /// Gives one turn of at most `words` words, or the part of it up to where it is cut short; `None` when no
@@ -74,10 +73,15 @@ impl Scheduler {
     ) -> Result<Option<Turn>, Fault> {
         while self.idle < self.agents.len() {
             let Allotment { position, limit, progress } = self.cut.take().unwrap_or_else(|| self.choose());
-            let turn = match self.agents[position] {
+            let agent = self.agents[position];
+            self.piece = Piece { agent, ..Piece::NONE };
+            let turn = match agent {
                 Agent::Engine(core, engine) => {
+                    let words = self.pace.limit(machine, core, engine, words);
+                    self.piece.slot = slot_of(machine, core, engine);
                     let limits = Limits { stops: stops.of(core, engine), ..*limits };
                     let turn = engine_turn_within(machine, core, engine, limit.min(words), &limits)?;
+                    (self.piece.progress, self.piece.retired) = (turn.progress, turn.retired);
                     let left = limit - turn.retired;
                     if turn.cut.is_some() || (turn.retired == words && left > 0 && !turn.ended) {
                         let progress = progress + turn.progress;
@@ -92,7 +96,14 @@ impl Scheduler {
                     }
                     turn
                 }
-                Agent::Queue(core, queue) => dma_turn(machine, core, queue)?,
+                Agent::Queue(core, queue) => {
+                    let (read, written) = machine.cores[core].queues[queue].bytes;
+                    let turn = dma_turn(machine, core, queue)?;
+                    let now = machine.cores[core].queues[queue].bytes;
+                    self.piece.progress = turn.progress;
+                    self.piece.moved = (now.0 - read, now.1 - written);
+                    turn
+                }
             };
             if progress + turn.progress > 0 {
                 self.idle = 0;
@@ -128,7 +139,7 @@ impl Scheduler {
 /// Beside the agents, which are those of the machine.
 impl Scheduler {
     pub(super) fn save(&self, out: &mut Vec<u8>) {
-        let Scheduler { agents: _, rng, next, idle, cut } = self;
+        let Scheduler { agents: _, rng, next, idle, cut, pace: _, piece: _ } = self;
         rng.as_ref().map(|rng| (rng.get_seed(), rng.get_stream(), rng.get_word_pos())).put(out);
         next.put(out);
         idle.put(out);

@@ -6,6 +6,8 @@ use std::sync::atomic::AtomicBool;
 use seqjit_runtime::isa::{Dtype, EngineId};
 use seqjit_runtime::machine::{Machine, MachineOptions};
 
+use super::observer::Watched;
+use super::pieces::{Pace, Piece};
 use super::report::{InputError, Options, OutputError, SessionError};
 use super::run::Course;
 use super::stops::{StopError, Stops};
@@ -42,6 +44,10 @@ pub struct Session {
     pub(super) breakpoints: Vec<(usize, EngineId, u64)>,
     pub(super) pause: Arc<AtomicBool>,
     pub(super) translator: Option<Translator>,
+    /// Runs end behind one piece of this size.
+    pub(super) piecewise: Option<Pace>,
+    pub(super) last_piece: Piece,
+    pub(super) watched: Option<Watched>,
 }
 
 impl Session {
@@ -87,6 +93,9 @@ impl Session {
             breakpoints: Vec::new(),
             pause: Arc::default(),
             translator,
+            piecewise: None,
+            last_piece: Piece::NONE,
+            watched: None,
         })
     }
 

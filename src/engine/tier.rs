@@ -8,11 +8,11 @@ use std::str::FromStr;
 #[non_exhaustive]
 pub enum Tier {
     /// In the interpreter.
-    #[default]
     Interp,
     /// In native code wherever there is a lowering, from the first time on.
     Jit,
     /// In the interpreter until native code pays.
+    #[default]
     Auto,
 }
 

@@ -62,6 +62,12 @@ impl Translator {
         counters
     }
 
+    /// Shapes compiled for this run, bytes of their code, and nanoseconds that it took.
+    pub(super) fn compiled(&self) -> [u64; 3] {
+        let Translations { shapes, code_bytes, translate_ns, .. } = self.state.borrow().counters;
+        [shapes, code_bytes, translate_ns]
+    }
+
     /// Sets the counters to zero; plans stay.
     pub(super) fn restart(&self) {
         let state = &mut *self.state.borrow_mut();

@@ -7,15 +7,15 @@ use seqjit_runtime::isa::{Decoded, Dtype};
 use seqjit_runtime::kernels::rows;
 
 use super::elementwise::{Compute, Elementwise, Stream};
-use super::{Binding, Bound, Inline, Kernel, Refusal, always_inline, convert, operands};
+use super::nest::is_long_row;
+use super::{Binding, Bound, Inline, Kernel, Refusal, convert, operands};
 
 /// COPY: raw bits; variant 1 goes through fp32.
 pub const fn copy() -> Inline {
     Inline {
         bind: bind_copy,
         build: |key, w| through(w, key.variant == 1, Compute::identity()),
-        // What is converted there are 32-bit integers.
-        kernel: always_inline,
+        kernel: copy_kernel,
     }
 }
 
@@ -51,10 +51,35 @@ pub const fn reciprocal() -> Inline {
 fn kernel(w: &Decoded, reciprocal: bool) -> Option<Kernel> {
     let o = operands::<S4D4_TR>(w).ok()?;
     if !reciprocal && o.in_dtype == o.out_dtype {
-        return None;
+        return move_kernel(o);
     }
     Some(Kernel {
         bind: if reciprocal { |x, w| bind_kernel(x, w, true) } else { |x, w| bind_kernel(x, w, false) },
+    })
+}
+
+/// COPY converts on SUNDA's ACT only.
+fn copy_kernel(x: &Exec<'_>, w: &Decoded) -> Option<Kernel> {
+    let o = operands::<S4D4_TR>(w).ok()?;
+    let converts = interp::copy_converts(o.in_dtype, x.machine.generation, x.engine);
+    if converts { None } else { move_kernel(o) }
+}
+
+/// Long rows.
+fn move_kernel(o: &S4D4_TR) -> Option<Kernel> {
+    let rows = is_long_row(&o.src, o.in_dtype) && is_long_row(&o.dst, o.out_dtype);
+    (rows && o.in_dtype.bytes() == o.out_dtype.bytes()).then_some(Kernel {
+        bind: |x, w| {
+            let lanes = x.operands::<S4D4_TR>(w)?.num_active_channels.into();
+            let (src, dst) = interp::resolve(x, w)?;
+            if src.count != dst.count {
+                return Err(Refusal::Dimensions);
+            }
+            Ok(Box::new(move |x| {
+                rows::move_bits(&src, &dst, lanes, x);
+                true
+            }))
+        },
     })
 }
 

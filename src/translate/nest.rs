@@ -1,8 +1,18 @@
 //! The loops of a lane-local word: several tensors walked together, lanes outermost.
 
-use seqjit_runtime::isa::Tensor;
+use seqjit_runtime::isa::{Dtype, Tensor};
 
 use super::Refusal;
+
+/// Elements of a row from which on a kernel, whose vectors are as wide as the CPU has them, is faster than generated
+/// code in spite of its calls.
+const LONG_ROW: usize = 128;
+
+/// Whether the elements of a lane make one row that is long enough for a kernel.
+pub fn is_long_row<const N: usize>(tensor: &Tensor<N>, dtype: Dtype) -> bool {
+    let dims = Dims::of(tensor, dtype.bytes());
+    dims.count() >= LONG_ROW && dims.is_contiguous(dtype.bytes())
+}
 
 /// One loop: how often, and the step of each operand in bytes.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -27,6 +37,16 @@ impl Dims {
     /// Elements.
     pub fn count(&self) -> usize {
         self.0.iter().map(|(count, _)| count).product()
+    }
+
+    /// Whether the elements, of `size` bytes, lie one behind the other, ascending.
+    pub fn is_contiguous(&self, size: usize) -> bool {
+        let mut below = size as i64;
+        self.0.iter().all(|(count, step)| {
+            let continues = *step == below;
+            below *= *count as i64;
+            continues
+        })
     }
 
     /// Dimensions of more than one element.

@@ -7,6 +7,7 @@ use seqjit_runtime::isa::{AluOp, Decoded};
 use seqjit_runtime::kernels::rows;
 
 use super::elementwise::{Compute, Elementwise, Stream};
+use super::nest::is_long_row;
 use super::{Binding, Inline, Kernel, Refusal, alu, convert, operands};
 use crate::block::ShapeKey;
 
@@ -26,12 +27,13 @@ fn bind(x: &Exec<'_>, w: &Decoded) -> Result<Binding, FaultKind> {
     })
 }
 
-/// Operators and datatypes that generated code has no instructions for.
+/// Operators and datatypes that generated code has no instructions for, and long rows.
 fn kernel(_: &Exec<'_>, w: &Decoded) -> Option<Kernel> {
     let o = operands::<S3D3_TS>(w).ok()?;
     let inline = [o.in_dtype, o.out_dtype].iter().all(|dtype| convert::check(*dtype).is_ok())
         && [o.op0, o.op1].iter().all(|op| alu::check_float(*op).is_ok());
-    (!inline).then_some(Kernel {
+    let rows = is_long_row(&o.src, o.in_dtype) && is_long_row(&o.dst, o.out_dtype);
+    (!inline || rows).then_some(Kernel {
         bind: |x, w| {
             let operands = interp::resolve(x, w)?;
             if operands.src.count != operands.dst.count {

@@ -6,6 +6,7 @@ use seqjit_runtime::isa::{AluOp, Decoded};
 use seqjit_runtime::kernels::rows;
 
 use super::elementwise::{Compute, Elementwise, Stream};
+use super::nest::is_long_row;
 use super::{Binding, Inline, Kernel, Refusal, alu, convert, operands};
 use crate::block::ShapeKey;
 
@@ -26,12 +27,15 @@ fn bind(x: &Exec<'_>, w: &Decoded) -> Result<Binding, FaultKind> {
     })
 }
 
-/// Operators and datatypes that generated code has no instructions for.
+/// Operators and datatypes that generated code has no instructions for, and long rows in class FP.
 fn kernel(_: &Exec<'_>, w: &Decoded) -> Option<Kernel> {
     let o = operands::<S3S3D3_TT>(w).ok()?;
     let dtypes = [o.in0_in1_dtype.low(), o.in0_in1_dtype.high(), o.out_dtype];
     let inline = dtypes.iter().all(|dtype| convert::check(*dtype).is_ok()) && alu::check(o.op).is_ok();
-    (!inline).then_some(Kernel {
+    let [a, b, to] = dtypes;
+    let rows = is_long_row(&o.src0, a) && is_long_row(&o.src1, b) && is_long_row(&o.dst, to);
+    let float = alu::check_float(o.op).is_ok() && dtypes.iter().any(|dtype| !dtype.is_integer());
+    (!inline || rows && float).then_some(Kernel {
         bind: |x, w| {
             let operation = interp::resolve(x, w)?;
             operation.check()?;

@@ -15,7 +15,7 @@ pub fn difference(a: &Machine, b: &Machine) -> Option<String> {
         })
     };
     let warnings = || unequal("warnings", &a.warnings, &b.warnings);
-    cores.find_map(|found| found).or_else(buffers).or_else(warnings)
+    cores.find_map(|found| found).or_else(buffers).or_else(warnings).or_else(|| rest(a, b))
 }
 
 fn of_cores(a: &Core, b: &Core) -> Option<String> {
@@ -63,15 +63,27 @@ pub fn weights(a: &PeState, b: &PeState) -> Option<String> {
         .or_else(|| (a.raw != b.raw || a.tags != b.tags).then(|| "bits or tags of the weights".into()))
 }
 
-/// Hidden state of ACT and DVE.
+/// Accumulators of ACT and DVE.
 pub fn accumulators(a: &Core, b: &Core) -> Option<String> {
     let bits = |values: &[f32; PARTITIONS]| values.map(f32::to_bits);
+    let table = |core: &Core| core.act.resident;
     unequal("ACT accumulator", &bits(&a.act.accumulator), &bits(&b.act.accumulator))
         .or_else(|| unequal("DVE accumulator", &bits(&a.dve.accumulator), &bits(&b.dve.accumulator)))
-        // The text shows every further member too, though not the payload of a NaN.
-        .or_else(|| unequal("ACT", &format!("{:?}", a.act), &format!("{:?}", b.act)))
-        .or_else(|| unequal("DVE", &format!("{:?}", a.dve), &format!("{:?}", b.dve)))
-        .or_else(|| unequal("POOL", &format!("{:?}", a.pool), &format!("{:?}", b.pool)))
+        .or_else(|| unequal("tables", &table(a), &table(b)))
+}
+
+/// Everything else, as the text and the saved form of a machine have it.
+fn rest(a: &Machine, b: &Machine) -> Option<String> {
+    let text = |m: &Machine| -> Vec<_> {
+        m.cores.iter().map(|c| format!("{:?} {:?} {:?}", c.act, c.dve, c.pool)).collect()
+    };
+    // A machine with an engine that faulted, or that runs words of its own, has none.
+    let saved = |machine: &Machine| {
+        let mut bytes = Vec::new();
+        machine.save(&mut bytes).ok().map(|()| bytes)
+    };
+    let found = unequal("ACT, DVE and POOL", &text(a), &text(b));
+    found.or_else(|| (saved(a) != saved(b)).then(|| "something in their saved forms".into()))
 }
 
 /// Registers and sequencer of an engine.

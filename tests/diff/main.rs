@@ -67,7 +67,7 @@ impl Outcome {
 }
 
 /// Compares so many words of one opcode.
-fn compare(engine: &Engine, generation: Generation, opcode: u8, words: u64) -> Outcome {
+fn compare(engines: &[Engine], generation: Generation, opcode: u8, words: u64) -> Outcome {
     let mut seeds = ChaCha8Rng::seed_from_u64(u64::from(opcode) << 8 | generation as u64);
     let mut outcome = Outcome::default();
     for _ in 0..words.div_ceil(BATCH as u64) {
@@ -76,10 +76,10 @@ fn compare(engine: &Engine, generation: Generation, opcode: u8, words: u64) -> O
         }
         let seed = seeds.next_u64();
         let cases = batch(generation, opcode, seed);
-        let mut pair = Pair::new(generation, engine, seed);
+        let mut pair = Pair::new(generation, engines, seed);
         if let Some((at, difference)) = run(&mut pair, &cases) {
             outcome.failure = Some(difference);
-            let fails = |cases: &[Case]| run(&mut Pair::new(generation, engine, seed), cases).is_some();
+            let fails = |cases: &[Case]| run(&mut Pair::new(generation, engines, seed), cases).is_some();
             outcome.minimal = shrink::cases(cases[..=at].to_vec(), &fails);
             break;
         }
@@ -105,7 +105,7 @@ fn wanted() -> u64 {
 /// out to as many threads as there are processors.
 #[test]
 fn every_opcode_agrees() {
-    let engine = Engine::new();
+    let engines = pair::engines(None);
     let all = GENERATIONS.into_iter().flat_map(|g| words::opcodes(g).into_iter().map(move |o| (g, o)));
     let tasks: Vec<(Generation, u8)> = all.collect();
     let each = wanted().div_ceil(tasks.len() as u64);
@@ -115,7 +115,7 @@ fn every_opcode_agrees() {
     let work = || {
         while let Some((generation, opcode)) = { queue.lock().unwrap().next() } {
             let name = format!("{generation} {}", opcode_info(opcode).unwrap().name);
-            let outcome = compare(&engine, generation, opcode, each);
+            let outcome = compare(&engines, generation, opcode, each);
             println!("{name}: {} words in native code, {:?}", outcome.translated, outcome.fallbacks);
             let native = outcome.failure.is_none() && words::is_native(opcode);
             let left = if native { outcome.fallbacks.values().sum() } else { 0 };
@@ -133,14 +133,14 @@ fn every_opcode_agrees() {
     });
     let failures = failures.into_inner().unwrap();
     assert!(failures.is_empty(), "{}", failures.join("\n\n"));
-    no_trapping_instruction(&engine);
+    engines.iter().for_each(no_trapping_instruction);
 }
 
 /// A wrong lowering of any opcode is found, and shrinks to one word.
 #[test]
 fn a_wrong_lowering_is_found() {
     for opcode in words::opcodes(Generation::Cayman).into_iter().filter(|o| words::can_be_spoilt(*o)) {
-        let outcome = compare(&Engine::with_defect(opcode), Generation::Cayman, opcode, 1000);
+        let outcome = compare(&pair::engines(Some(opcode)), Generation::Cayman, opcode, 1000);
         let failure = outcome.explain().unwrap_or_else(|| panic!("nothing found in 0x{opcode:02x}"));
         assert_eq!(outcome.minimal.len(), 1, "0x{opcode:02x}: {failure}");
         println!("{failure}\n");
@@ -179,7 +179,7 @@ fn equal_shapes_share_code() {
     other.word.0[40] ^= rng.next_u32() as u8 | 1;
     other.engine = if case.engine == EngineId::Dve { EngineId::Pool } else { EngineId::Dve };
     for case in [&case, &other] {
-        let mut pair = Pair::new(Generation::Cayman, &engine, 0);
+        let mut pair = Pair::new(Generation::Cayman, std::slice::from_ref(&engine), 0);
         assert_eq!(pair.run(case), None);
         assert_eq!(pair.translated(), 1);
     }
@@ -192,7 +192,8 @@ fn a_small_code_cache_changes_nothing() {
     let mut options = EngineOptions::default();
     options.code_limit = 64 << 10;
     let engine = Engine::with_options(options).unwrap();
-    let outcome = compare(&engine, Generation::Cayman, op::TENSOR_SCALAR_ARITH_OP, 2000);
+    let outcome =
+        compare(std::slice::from_ref(&engine), Generation::Cayman, op::TENSOR_SCALAR_ARITH_OP, 2000);
     assert_eq!(outcome.failure, None);
     let counters = engine.cache_counters();
     assert!(counters.evictions > 1, "{counters:?}");

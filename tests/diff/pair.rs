@@ -14,13 +14,28 @@ use seqjit::runtime::machine::{
 };
 use seqjit::runtime::num::{Fp8, Level, with_level};
 use seqjit::runtime::sequencer::{Limits, engine_turn_within};
-use seqjit::{Engine, Refusal, Tier, Translator};
+use seqjit::{Engine, EngineOptions, Refusal, Tier, Translator};
 
 use crate::state;
 use crate::words::{Case, REGISTERS, WINDOW, number};
 
 /// Bytes of the one buffer in device memory.
 pub const BUFFER: usize = 4096;
+
+/// The CPU levels of this host.
+fn levels() -> Vec<Level> {
+    Level::ALL.into_iter().filter(|level| *level <= Level::host()).collect()
+}
+
+/// An engine for each CPU level of this host.
+pub fn engines(defect: Option<u8>) -> Vec<Engine> {
+    let engine = |cpu| {
+        let mut options = EngineOptions::default();
+        options.cpu = cpu;
+        Engine::build(options, defect).expect("a level of the host")
+    };
+    levels().into_iter().map(engine).collect()
+}
 
 /// Two machines, and what they have seen.
 pub struct Pair {
@@ -35,9 +50,9 @@ struct Side {
 }
 
 impl Pair {
-    /// Machines filled with random data, at two random CPU levels of the host. Everything depends on the seed
-    /// alone.
-    pub fn new(generation: Generation, engine: &Engine, seed: u64) -> Pair {
+    /// Machines filled with random data. The one runs at a random CPU level of the host, the other at that of one of
+    /// the engines. Everything depends on the seed alone.
+    pub fn new(generation: Generation, engines: &[Engine], seed: u64) -> Pair {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let options = MachineOptions {
             strict: false,
@@ -47,10 +62,14 @@ impl Pair {
         };
         let mut machines = [machine(generation, options), machine(generation, options)];
         fill(&mut machines, &mut rng);
-        let levels: Vec<Level> = Level::ALL.into_iter().filter(|l| *l <= Level::host()).collect();
-        let [plain, native] =
-            machines.map(|machine| Side { machine, level: *levels.choose(&mut rng).expect("a level") });
-        Pair { plain, native, translator: Translator::new(engine, Tier::Jit) }
+        let engine = engines.choose(&mut rng).expect("an engine");
+        let level = *levels().choose(&mut rng).expect("a level");
+        let [plain, native] = machines;
+        Pair {
+            plain: Side { machine: plain, level },
+            native: Side { machine: native, level: engine.options().cpu },
+            translator: Translator::new(engine, Tier::Jit),
+        }
     }
 
     /// Runs a word on both; what differs then.

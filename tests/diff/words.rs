@@ -223,9 +223,10 @@ impl<R: RngCore> Maker<'_, R> {
     /// Makes a word, which need not be legal; `false`: there is no generator for the opcode.
     fn fill(&mut self, opcode: u8) -> bool {
         self.lanes = *[1, 2, 31, 32, 33, 64, 128].choose(self.rng).unwrap();
-        self.total = *[1, 2, 3, 4, 5, 6, 7, 8, 12, 15, 16, 17, 24, 31, 36, 48, 60, 64, 72, 100]
-            .choose(self.rng)
-            .unwrap();
+        self.total =
+            *[1, 2, 3, 4, 5, 6, 7, 8, 12, 15, 16, 17, 24, 31, 36, 48, 60, 64, 72, 100, 130, 192, 600]
+                .choose(self.rng)
+                .unwrap();
         match opcode {
             op::TENSOR_TENSOR_ARITH_OP => self.tensor_tensor(),
             op::TENSOR_SCALAR_ARITH_OP => self.tensor_scalar(),

@@ -1,7 +1,7 @@
 //! Collectives between the cores of a machine (chapter 06 section 10.1, chapter 07 section 9).
 
 use super::fault::Address;
-use super::lanes::{read_lane, write_lane};
+use super::lanes::{expect_row, read_lane, write_lane};
 use super::tensor_tensor::unsupported;
 use super::{Access, Exec, FaultKind, Flow, Walk};
 use crate::isa::field::LncSize;
@@ -24,6 +24,7 @@ pub fn sb2sb(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
         let found = format!("{} {} for {} {}", src.count, o.in_dtype.text(), dst.count, o.out_dtype.text());
         return Err(FaultKind::illegal("dst", found, "the elements of src"));
     }
+    expect_row("src", &src)?;
     let peer = match o.lnc_size_fmt {
         LncSize::LNC1 => Some(x.core),
         LncSize::LNC2 => x.machine.partner(x.core),

@@ -3,6 +3,7 @@
 
 use std::cmp::Ordering;
 
+use super::lanes::expect_row;
 use super::shuffle::{QUADRANT, transposed_rows};
 use super::{Access, Cursor, Exec, FaultKind, Flow, Walk};
 use crate::isa::field::Subdim;
@@ -123,6 +124,7 @@ impl Word {
         (from, to): (Dtype, Dtype),
         (transpose, lanes): (u8, u8),
     ) -> Result<Word, FaultKind> {
+        expect_row("src", src)?;
         let extreme = Extreme::of(op)
             .ok_or_else(|| FaultKind::illegal("op", format!("0x{op:02x}"), "0x08, 0x09, 0x20 or 0x21"))?;
         let dims = usize::from(op_dim.0).saturating_sub(1); // X is 2

@@ -1,6 +1,7 @@
 //! The common shapes of compute words: per lane, read elements, compute, write (chapter 04 section 2.8), and
 //! the transposing reader in front of some of them (section 4.4).
 
+use super::fault::FaultKind;
 use super::walk::Walk;
 use crate::machine::Core;
 
@@ -165,6 +166,20 @@ pub fn for_each_tile(
             }
         }
     }
+}
+
+/// Elements of a lane that a word keeps at once. No memory holds as many; only broadcast steps count further.
+pub const MAX_ROW: usize = 1 << 18;
+
+/// A walk of which a word keeps whole lanes.
+///
+/// # Errors
+/// It has more than [`MAX_ROW`] elements.
+pub fn expect_row(field: &'static str, walk: &Walk) -> Result<(), FaultKind> {
+    if walk.count <= MAX_ROW {
+        return Ok(());
+    }
+    Err(FaultKind::illegal(field, format!("{} elements", walk.count), format!("at most {MAX_ROW}")))
 }
 
 /// All elements of one lane, packed.

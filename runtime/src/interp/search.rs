@@ -1,6 +1,6 @@
 //! Searching words of DVE (chapter 05 section 7).
 
-use super::lanes::{for_each_stretch, read_lane, write_lane};
+use super::lanes::{expect_row, for_each_stretch, read_lane, write_lane};
 use super::{Access, Exec, FaultKind, Flow, Walk};
 use crate::isa::layouts::{D4_MR, S2_BN, S4D2_BN, S4D4_MR};
 use crate::isa::{Decoded, Dtype};
@@ -96,6 +96,7 @@ fn row_and_keys(x: &Exec<'_>, o: &S4D2_BN) -> Result<(Walk, Walk), FaultKind> {
     let src = x.tensor("src", &o.src, o.in_dtype, lanes, Access::Read)?;
     let dst = x.tensor("dst", &o.dst, o.out_dtype, lanes, Access::Write)?;
     expect_keys("dst", &dst)?;
+    expect_row("src", &src)?;
     Ok((src, dst))
 }
 

@@ -1,6 +1,6 @@
 //! Lane movement on DVE (chapter 06 section 7).
 
-use super::lanes::{read_lane, write_lane};
+use super::lanes::{expect_row, read_lane, write_lane};
 use super::{Access, Cursor, Exec, FaultKind, Flow, Walk};
 use crate::isa::Decoded;
 use crate::isa::layouts::{CTRL_IM, S4D4_TR};
@@ -29,6 +29,7 @@ pub fn stream_shuffle(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> 
     if dst.count != src.count {
         return Err(FaultKind::illegal("dst", format!("{} elements", dst.count), src.count.to_string()));
     }
+    expect_row("src", &src)?;
     let mask = x.core().dve.mask;
     for first in (0..usize::from(o.num_active_channels)).step_by(QUADRANT) {
         let rows: Vec<Vec<u8>> = (0..QUADRANT).map(|lane| read_lane(x.core(), &src, first + lane)).collect();

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use super::lanes::{read_lane, write_lane};
+use super::lanes::{expect_row, read_lane, write_lane};
 use super::{Access, Exec, FaultKind, Flow, LaneScalar, Walk};
 use crate::isa::field::Imm;
 use crate::isa::layouts::{S1D2_SORT, S3D3_NONZERO_WITH_COUNT, S3D3_SEQ_BOUNDS};
@@ -17,6 +17,7 @@ pub fn sort(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
     let o = *x.operands::<S1D2_SORT>(w)?;
     let (lanes, dtype) = (o.num_active_channels, o.in_out_dtype.low());
     let src = x.tensor("src", &o.src, dtype, lanes, Access::Read)?;
+    expect_row("src", &src)?;
     let dst = x.tensor("dst", &o.dst, o.in_out_dtype.high(), lanes, Access::Write)?;
     let ranks = usize::from(o.dst.num[1]);
     if o.dst.num[0] != 2 || ranks > src.count || dst.size != src.size {
@@ -95,6 +96,7 @@ pub fn nonzero(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
     let o = *x.operands::<S3D3_NONZERO_WITH_COUNT>(w)?;
     let lanes = o.num_active_channels;
     let src = x.tensor("src", &o.src, o.in_dtype, lanes, Access::Read)?;
+    expect_row("src", &src)?;
     let dst = x.tensor("dst", &o.dst, o.out_dtype, lanes, Access::Write)?;
     if dst.count != src.count + 1 {
         return Err(FaultKind::illegal(
@@ -148,6 +150,7 @@ pub fn sequence_bounds(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind>
     let o = *x.operands::<S3D3_SEQ_BOUNDS>(w)?;
     let lanes = o.num_active_channels;
     let src = x.tensor("src", &o.src, o.in_dtype, lanes, Access::Read)?;
+    expect_row("src", &src)?;
     let dst = x.tensor("dst", &o.dst, o.out_dtype, lanes, Access::Write)?;
     if dst.count != 2 * src.count {
         return Err(FaultKind::illegal(

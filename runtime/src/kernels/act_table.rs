@@ -126,14 +126,24 @@ mod x86 {
     const MAGNITUDE: i32 = 0x7FFF_FFFF;
     const NAN: i32 = CANONICAL_NAN.to_bits() as i32;
 
+    // The parts below are inlined wherever they are called, which functions with target features of their own cannot
+    // be asked for.
+
     #[target_feature(enable = "avx2,fma,avx512f,avx512bw,avx512dq,avx512vl")]
     pub(super) fn avx512(table: &Table<'_>, xs: &[f32], out: &mut [f32]) {
-        match table.octaves {
-            Some(octaves) => {
-                let registers = Registers::new(octaves);
-                rows_512(table, xs, out, |bits, negative| registers.words(bits, negative));
-            }
-            None => rows_512(table, xs, out, |bits, _| gather_512(table.words, bits)),
+        let registers = table.octaves.map(|octaves| Registers::new(octaves));
+        let (chunks, rest) = xs.as_chunks::<16>();
+        let (results, rest_of_results) = out.as_chunks_mut::<16>();
+        for (x, y) in chunks.iter().zip(results) {
+            // SAFETY: this function has the features.
+            unsafe { block_512(table, registers.as_ref(), x, y) };
+        }
+        if !rest.is_empty() {
+            let (mut x, mut y) = ([0.0; 16], [0.0; 16]);
+            x[..rest.len()].copy_from_slice(rest);
+            // SAFETY: as above.
+            unsafe { block_512(table, registers.as_ref(), &x, &mut y) };
+            rest_of_results.copy_from_slice(&y[..rest.len()]);
         }
     }
 
@@ -144,12 +154,12 @@ mod x86 {
     }
 
     impl Registers {
-        #[inline]
         #[target_feature(enable = "avx512f")]
         fn new(octaves: &Octaves) -> Registers {
-            // SAFETY: 16 words are read from `half` on, of 32.
-            let load = |side: usize, half: usize| unsafe {
-                _mm512_loadu_epi32(octaves.words[side][half..].as_ptr().cast())
+            let load = |side: usize, half: usize| {
+                let words: &[u32; 32] = &octaves.words[side];
+                // SAFETY: 16 words are read from `half` on, of 32.
+                unsafe { _mm512_loadu_epi32(words[half..half + 16].as_ptr().cast()) }
             };
             Registers {
                 first: [_mm512_set1_epi32(octaves.first[0]), _mm512_set1_epi32(octaves.first[1])],
@@ -157,135 +167,139 @@ mod x86 {
             }
         }
 
-        #[inline]
-        #[target_feature(enable = "avx512f")]
-        fn words(&self, bits: __m512i, negative: __mmask16) -> __m512i {
-            let exponent = _mm512_srli_epi32::<23>(_mm512_and_si512(bits, _mm512_set1_epi32(MAGNITUDE)));
-            let first = _mm512_mask_mov_epi32(self.first[0], negative, self.first[1]);
-            let octave = _mm512_max_epi32(_mm512_sub_epi32(exponent, first), _mm512_setzero_si512());
-            let octave = _mm512_min_epi32(octave, _mm512_set1_epi32(31));
-            let [positive, other] = &self.words;
-            let positive = _mm512_permutex2var_epi32(positive[0], octave, positive[1]);
-            let other = _mm512_permutex2var_epi32(other[0], octave, other[1]);
-            _mm512_mask_mov_epi32(positive, negative, other)
+        /// The control word of each input.
+        ///
+        /// # Safety
+        /// The caller has AVX-512 F.
+        #[inline(always)]
+        unsafe fn words(&self, bits: __m512i, negative: __mmask16) -> __m512i {
+            // SAFETY: the caller's promise.
+            unsafe {
+                let exponent = _mm512_srli_epi32::<23>(_mm512_and_si512(bits, _mm512_set1_epi32(MAGNITUDE)));
+                let first = _mm512_mask_mov_epi32(self.first[0], negative, self.first[1]);
+                let octave = _mm512_max_epi32(_mm512_sub_epi32(exponent, first), _mm512_setzero_si512());
+                let octave = _mm512_min_epi32(octave, _mm512_set1_epi32(31));
+                let [positive, other] = &self.words;
+                let positive = _mm512_permutex2var_epi32(positive[0], octave, positive[1]);
+                let other = _mm512_permutex2var_epi32(other[0], octave, other[1]);
+                _mm512_mask_mov_epi32(positive, negative, other)
+            }
         }
     }
 
-    #[inline]
-    #[target_feature(enable = "avx512f")]
-    fn gather_512(words: &[u32; KEYS], bits: __m512i) -> __m512i {
-        let key = _mm512_srli_epi32::<23>(bits);
-        // SAFETY: a key has 9 bits, and there are 512 words.
-        unsafe { _mm512_i32gather_epi32::<4>(key, words.as_ptr().cast()) }
-    }
-
-    #[inline]
-    #[target_feature(enable = "avx2,fma,avx512f,avx512bw,avx512dq,avx512vl")]
-    fn rows_512(
+    /// Evaluates 16 inputs.
+    ///
+    /// # Safety
+    /// The caller has AVX-512 F, BW, DQ and VL.
+    #[inline(always)]
+    unsafe fn block_512(
         table: &Table<'_>,
-        xs: &[f32],
-        out: &mut [f32],
-        words: impl Fn(__m512i, __mmask16) -> __m512i + Copy,
-    ) {
-        let (chunks, rest) = xs.as_chunks::<16>();
-        let (results, rest_of_results) = out.as_chunks_mut::<16>();
-        for (x, y) in chunks.iter().zip(results) {
-            block_512(table, x, y, words);
-        }
-        if !rest.is_empty() {
-            let (mut x, mut y) = ([0.0; 16], [0.0; 16]);
-            x[..rest.len()].copy_from_slice(rest);
-            block_512(table, &x, &mut y, words);
-            rest_of_results.copy_from_slice(&y[..rest.len()]);
-        }
-    }
-
-    #[inline]
-    #[target_feature(enable = "avx2,fma,avx512f,avx512bw,avx512dq,avx512vl")]
-    fn block_512(
-        table: &Table<'_>,
+        registers: Option<&Registers>,
         xs: &[f32; 16],
         out: &mut [f32; 16],
-        words: impl Fn(__m512i, __mmask16) -> __m512i,
     ) {
         let rules = table.rules;
-        let int = |bits: u32| _mm512_set1_epi32(bits as i32);
-        // SAFETY: 16 elements of an array of 16.
-        let t = unsafe { _mm512_loadu_ps(xs.as_ptr()) };
-        let input = _mm512_castps_si512(t);
-        let bits = _mm512_or_si512(_mm512_and_si512(input, int(rules.keep)), int(rules.set));
-        let negative = _mm512_movepi32_mask(bits);
-        let word = words(bits, negative);
-        let index = bucket_512(rules, bits, negative, word);
-        let [d0, d1, d2, d3, x0] = columns_512(table.rows, index);
-        let u = _mm512_sub_ps(_mm512_castsi512_ps(bits), x0);
-        let y = _mm512_fmadd_ps(u, d3, d2);
-        let y = _mm512_fmadd_ps(u, y, d1);
-        let y = _mm512_fmadd_ps(u, y, d0);
-        let invert = _mm512_and_si512(input, int(rules.invert));
-        let mut y = _mm512_castsi512_ps(_mm512_xor_si512(_mm512_castps_si512(y), invert));
-        if rules.symmetry_point != 0.0 {
-            let below = _mm512_cmp_ps_mask::<_CMP_LT_OQ>(t, _mm512_setzero_ps());
-            y = _mm512_mask_add_ps(y, below, y, _mm512_set1_ps(rules.symmetry_point));
+        // SAFETY: the caller's promise; arrays of 16 elements are read and written, and a key of 9 bits is the
+        // index of one of 512 words.
+        unsafe {
+            let int = |bits: u32| _mm512_set1_epi32(bits as i32);
+            let t = _mm512_loadu_ps(xs.as_ptr());
+            let input = _mm512_castps_si512(t);
+            let bits = _mm512_or_si512(_mm512_and_si512(input, int(rules.keep)), int(rules.set));
+            let negative = _mm512_movepi32_mask(bits);
+            let word = match registers {
+                Some(registers) => registers.words(bits, negative),
+                None => {
+                    let words: &[u32; KEYS] = table.words;
+                    _mm512_i32gather_epi32::<4>(_mm512_srli_epi32::<23>(bits), words.as_ptr().cast())
+                }
+            };
+            let index = bucket_512(rules, bits, negative, word);
+            let [d0, d1, d2, d3, x0] = columns_512(table.rows, index);
+            let u = _mm512_sub_ps(_mm512_castsi512_ps(bits), x0);
+            let y = _mm512_fmadd_ps(u, d3, d2);
+            let y = _mm512_fmadd_ps(u, y, d1);
+            let y = _mm512_fmadd_ps(u, y, d0);
+            let invert = _mm512_and_si512(input, int(rules.invert));
+            let mut y = _mm512_castsi512_ps(_mm512_xor_si512(_mm512_castps_si512(y), invert));
+            if rules.symmetry_point != 0.0 {
+                let below = _mm512_cmp_ps_mask::<_CMP_LT_OQ>(t, _mm512_setzero_ps());
+                y = _mm512_mask_add_ps(y, below, y, _mm512_set1_ps(rules.symmetry_point));
+            }
+            let nan = _mm512_cmp_ps_mask::<_CMP_UNORD_Q>(y, y);
+            y = _mm512_mask_mov_ps(y, nan, _mm512_castsi512_ps(_mm512_set1_epi32(NAN)));
+            // Zeros, infinities and NaN.
+            let special = _mm512_fpclass_ps_mask::<0x9F>(t) != 0;
+            _mm512_storeu_ps(out.as_mut_ptr(), y);
+            if special {
+                special_512(rules, xs, out);
+            }
         }
-        let nan = _mm512_cmp_ps_mask::<_CMP_UNORD_Q>(y, y);
-        y = _mm512_mask_mov_ps(y, nan, _mm512_castsi512_ps(_mm512_set1_epi32(NAN)));
-        // Zeros, infinities and NaN.
-        if _mm512_fpclass_ps_mask::<0x9F>(t) != 0 {
-            y = special_512(rules, t, y);
-        }
-        // SAFETY: as above.
-        unsafe { _mm512_storeu_ps(out.as_mut_ptr(), y) };
     }
 
     /// The bucket of each input, as `TableFunction::find` says.
-    #[inline]
-    #[target_feature(enable = "avx512f")]
-    fn bucket_512(rules: &Rules, bits: __m512i, negative: __mmask16, word: __m512i) -> __m512i {
-        let int = |bits: u32| _mm512_set1_epi32(bits as i32);
-        let by_sign =
-            |[positive, other]: [u32; 2]| _mm512_mask_mov_epi32(int(positive), negative, int(other));
-        let size = _mm512_and_si512(_mm512_srli_epi32::<16>(word), int(0xF));
-        let lsb = _mm512_and_si512(_mm512_srli_epi32::<11>(word), int(0x1F));
-        let ones = _mm512_set1_epi32(-1);
-        let selector = _mm512_srlv_epi32(_mm512_and_si512(bits, _mm512_set1_epi32(MANTISSA)), lsb);
-        let selector = _mm512_andnot_si512(_mm512_sllv_epi32(ones, size), selector);
-        let index = _mm512_add_epi32(_mm512_and_si512(word, int(0x7FF)), selector);
-        let magnitude = _mm512_and_si512(bits, _mm512_set1_epi32(MAGNITUDE));
-        let large = _mm512_cmpge_epu32_mask(magnitude, by_sign(rules.large_from));
-        _mm512_mask_mov_epi32(index, large, by_sign(rules.large))
+    ///
+    /// # Safety
+    /// The caller has AVX-512 F.
+    #[inline(always)]
+    unsafe fn bucket_512(rules: &Rules, bits: __m512i, negative: __mmask16, word: __m512i) -> __m512i {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let int = |bits: u32| _mm512_set1_epi32(bits as i32);
+            let by_sign =
+                |[positive, other]: [u32; 2]| _mm512_mask_mov_epi32(int(positive), negative, int(other));
+            let size = _mm512_and_si512(_mm512_srli_epi32::<16>(word), int(0xF));
+            let lsb = _mm512_and_si512(_mm512_srli_epi32::<11>(word), int(0x1F));
+            let ones = _mm512_set1_epi32(-1);
+            let selector = _mm512_srlv_epi32(_mm512_and_si512(bits, _mm512_set1_epi32(MANTISSA)), lsb);
+            let selector = _mm512_andnot_si512(_mm512_sllv_epi32(ones, size), selector);
+            let index = _mm512_add_epi32(_mm512_and_si512(word, int(0x7FF)), selector);
+            let magnitude = _mm512_and_si512(bits, _mm512_set1_epi32(MAGNITUDE));
+            let large = _mm512_cmpge_epu32_mask(magnitude, by_sign(rules.large_from));
+            _mm512_mask_mov_epi32(index, large, by_sign(rules.large))
+        }
     }
 
     /// Coefficients and centre of 16 buckets, by column.
-    #[inline]
-    #[target_feature(enable = "avx512f,avx512dq")]
-    fn columns_512(rows: &[Row; MAX_BUCKETS], index: __m512i) -> [__m512; 5] {
+    ///
+    /// # Safety
+    /// The caller has AVX-512 F and DQ.
+    #[inline(always)]
+    unsafe fn columns_512(rows: &[Row; MAX_BUCKETS], index: __m512i) -> [__m512; 5] {
         let mut at = [0u32; 16];
-        // SAFETY: the array has 16 elements.
-        unsafe { _mm512_storeu_epi32(at.as_mut_ptr().cast(), index) };
-        let row = |i: usize| {
-            let row: &Row = &rows[at[i] as usize % MAX_BUCKETS];
-            // SAFETY: a row is 8 floats, aligned to their size.
-            unsafe { _mm256_load_ps(std::ptr::from_ref(row).cast()) }
-        };
-        let pair = |i: usize, j: usize| _mm512_insertf32x8::<1>(_mm512_castps256_ps512(row(i)), row(j));
-        let quads: [[__m512; 2]; 4] = std::array::from_fn(|i| [pair(i, i + 4), pair(i + 8, i + 12)]);
-        let low = quads.map(|[a, b]| _mm512_shuffle_f32x4::<0x88>(a, b));
-        let high = quads.map(|[a, b]| _mm512_shuffle_f32x4::<0xDD>(a, b));
-        let [d0, d1, d2, d3] = transpose4(low);
-        let [x0, ..] = transpose4(high);
-        [d0, d1, d2, d3, x0]
+        // SAFETY: the caller's promise; the array has 16 elements, and a row is 8 floats, aligned to their size.
+        unsafe {
+            _mm512_storeu_epi32(at.as_mut_ptr().cast(), index);
+            let row = |i: usize| {
+                let row: &Row = &rows[at[i] as usize % MAX_BUCKETS];
+                _mm256_load_ps(std::ptr::from_ref(row).cast())
+            };
+            let (mut low, mut high) = ([_mm512_setzero_ps(); 4], [_mm512_setzero_ps(); 4]);
+            for i in 0..4 {
+                let a = _mm512_insertf32x8::<1>(_mm512_castps256_ps512(row(i)), row(i + 4));
+                let b = _mm512_insertf32x8::<1>(_mm512_castps256_ps512(row(i + 8)), row(i + 12));
+                low[i] = _mm512_shuffle_f32x4::<0x88>(a, b);
+                high[i] = _mm512_shuffle_f32x4::<0xDD>(a, b);
+            }
+            let [d0, d1, d2, d3] = transpose4(low);
+            let [x0, ..] = transpose4(high);
+            [d0, d1, d2, d3, x0]
+        }
     }
 
+    /// Results of the inputs among 16 that have results of their own.
     #[cold]
-    #[target_feature(enable = "avx512f")]
-    fn special_512(rules: &Rules, t: __m512, y: __m512) -> __m512 {
-        let replace = |y, condition, value| _mm512_mask_mov_ps(y, condition, _mm512_set1_ps(value));
-        let equals = |value| _mm512_cmp_ps_mask::<_CMP_EQ_OQ>(t, _mm512_set1_ps(value));
-        let y = replace(y, equals(0.0), rules.at_zero);
-        let y = replace(y, equals(f32::INFINITY), rules.at_inf[0]);
-        let y = replace(y, equals(f32::NEG_INFINITY), rules.at_inf[1]);
-        replace(y, _mm512_cmp_ps_mask::<_CMP_UNORD_Q>(t, t), rules.at_nan)
+    #[inline(never)]
+    fn special_512(rules: &Rules, xs: &[f32; 16], out: &mut [f32; 16]) {
+        for (x, y) in xs.iter().zip(out) {
+            if *x == 0.0 {
+                *y = rules.at_zero;
+            } else if x.is_nan() {
+                *y = rules.at_nan;
+            } else if x.is_infinite() {
+                *y = rules.at_inf[usize::from(*x < 0.0)];
+            }
+        }
     }
 
     #[target_feature(enable = "avx2,fma")]
@@ -293,101 +307,118 @@ mod x86 {
         let (chunks, rest) = xs.as_chunks::<8>();
         let (results, rest_of_results) = out.as_chunks_mut::<8>();
         for (x, y) in chunks.iter().zip(results) {
-            block_256(table, x, y);
+            // SAFETY: this function has the features.
+            unsafe { block_256(table, x, y) };
         }
         if !rest.is_empty() {
             let (mut x, mut y) = ([0.0; 8], [0.0; 8]);
             x[..rest.len()].copy_from_slice(rest);
-            block_256(table, &x, &mut y);
+            // SAFETY: as above.
+            unsafe { block_256(table, &x, &mut y) };
             rest_of_results.copy_from_slice(&y[..rest.len()]);
         }
     }
 
-    #[inline]
-    #[target_feature(enable = "avx2,fma")]
-    fn block_256(table: &Table<'_>, xs: &[f32; 8], out: &mut [f32; 8]) {
-        let rules = table.rules;
-        let int = |bits: u32| _mm256_set1_epi32(bits as i32);
-        let float = _mm256_castsi256_ps;
-        // SAFETY: 8 elements of an array of 8.
-        let t = unsafe { _mm256_loadu_ps(xs.as_ptr()) };
-        let input = _mm256_castps_si256(t);
-        let bits = _mm256_or_si256(_mm256_and_si256(input, int(rules.keep)), int(rules.set));
-        let [d0, d1, d2, d3, x0] = columns_256(table.rows, bucket_256(table, bits));
-        let u = _mm256_sub_ps(float(bits), x0);
-        let y = _mm256_fmadd_ps(u, d3, d2);
-        let y = _mm256_fmadd_ps(u, y, d1);
-        let y = _mm256_fmadd_ps(u, y, d0);
-        let mut y = _mm256_xor_ps(y, float(_mm256_and_si256(input, int(rules.invert))));
-        if rules.symmetry_point != 0.0 {
-            let below = _mm256_cmp_ps::<_CMP_LT_OQ>(t, _mm256_setzero_ps());
-            let moved = _mm256_add_ps(y, _mm256_set1_ps(rules.symmetry_point));
-            y = _mm256_blendv_ps(y, moved, below);
+    /// Evaluates 8 inputs.
+    ///
+    /// # Safety
+    /// The caller has AVX2 and FMA.
+    #[inline(always)]
+    unsafe fn block_256(table: &Table<'_>, xs: &[f32; 8], out: &mut [f32; 8]) {
+        // SAFETY: the caller's promise; arrays of 8 elements are read and written.
+        unsafe {
+            let rules = table.rules;
+            let int = |bits: u32| _mm256_set1_epi32(bits as i32);
+            let float = _mm256_castsi256_ps;
+            let t = _mm256_loadu_ps(xs.as_ptr());
+            let input = _mm256_castps_si256(t);
+            let bits = _mm256_or_si256(_mm256_and_si256(input, int(rules.keep)), int(rules.set));
+            let [d0, d1, d2, d3, x0] = columns_256(table.rows, bucket_256(table, bits));
+            let u = _mm256_sub_ps(float(bits), x0);
+            let y = _mm256_fmadd_ps(u, d3, d2);
+            let y = _mm256_fmadd_ps(u, y, d1);
+            let y = _mm256_fmadd_ps(u, y, d0);
+            let mut y = _mm256_xor_ps(y, float(_mm256_and_si256(input, int(rules.invert))));
+            if rules.symmetry_point != 0.0 {
+                let below = _mm256_cmp_ps::<_CMP_LT_OQ>(t, _mm256_setzero_ps());
+                let moved = _mm256_add_ps(y, _mm256_set1_ps(rules.symmetry_point));
+                y = _mm256_blendv_ps(y, moved, below);
+            }
+            let nan = _mm256_cmp_ps::<_CMP_UNORD_Q>(y, y);
+            y = _mm256_blendv_ps(y, float(_mm256_set1_epi32(NAN)), nan);
+            let replace = |y, condition, value| _mm256_blendv_ps(y, _mm256_set1_ps(value), condition);
+            let equals = |value| _mm256_cmp_ps::<_CMP_EQ_OQ>(t, _mm256_set1_ps(value));
+            y = replace(y, equals(0.0), rules.at_zero);
+            y = replace(y, equals(f32::INFINITY), rules.at_inf[0]);
+            y = replace(y, equals(f32::NEG_INFINITY), rules.at_inf[1]);
+            y = replace(y, _mm256_cmp_ps::<_CMP_UNORD_Q>(t, t), rules.at_nan);
+            _mm256_storeu_ps(out.as_mut_ptr(), y);
         }
-        let nan = _mm256_cmp_ps::<_CMP_UNORD_Q>(y, y);
-        y = _mm256_blendv_ps(y, float(_mm256_set1_epi32(NAN)), nan);
-        let replace = |y, condition, value| _mm256_blendv_ps(y, _mm256_set1_ps(value), condition);
-        let equals = |value| _mm256_cmp_ps::<_CMP_EQ_OQ>(t, _mm256_set1_ps(value));
-        y = replace(y, equals(0.0), rules.at_zero);
-        y = replace(y, equals(f32::INFINITY), rules.at_inf[0]);
-        y = replace(y, equals(f32::NEG_INFINITY), rules.at_inf[1]);
-        y = replace(y, _mm256_cmp_ps::<_CMP_UNORD_Q>(t, t), rules.at_nan);
-        // SAFETY: as above.
-        unsafe { _mm256_storeu_ps(out.as_mut_ptr(), y) };
     }
 
     /// The bucket of each input, as `TableFunction::find` says.
-    #[inline]
-    #[target_feature(enable = "avx2")]
-    fn bucket_256(table: &Table<'_>, bits: __m256i) -> __m256i {
-        let rules = table.rules;
-        let int = |bits: u32| _mm256_set1_epi32(bits as i32);
-        let negative = _mm256_srai_epi32::<31>(bits);
-        let by_sign = |[positive, other]: [u32; 2]| _mm256_blendv_epi8(int(positive), int(other), negative);
-        let key = _mm256_srli_epi32::<23>(bits);
-        // SAFETY: a key has 9 bits, and there are 512 words.
-        let word = unsafe { _mm256_i32gather_epi32::<4>(table.words.as_ptr().cast(), key) };
-        let size = _mm256_and_si256(_mm256_srli_epi32::<16>(word), int(0xF));
-        let lsb = _mm256_and_si256(_mm256_srli_epi32::<11>(word), int(0x1F));
-        let selector = _mm256_srlv_epi32(_mm256_and_si256(bits, _mm256_set1_epi32(MANTISSA)), lsb);
-        let selector = _mm256_andnot_si256(_mm256_sllv_epi32(_mm256_set1_epi32(-1), size), selector);
-        let index = _mm256_add_epi32(_mm256_and_si256(word, int(0x7FF)), selector);
-        let magnitude = _mm256_and_si256(bits, _mm256_set1_epi32(MAGNITUDE));
-        let large_from = by_sign(rules.large_from);
-        // Unsigned: the limit may be all ones.
-        let large = _mm256_cmpeq_epi32(_mm256_max_epu32(magnitude, large_from), magnitude);
-        _mm256_blendv_epi8(index, by_sign(rules.large), large)
+    ///
+    /// # Safety
+    /// The caller has AVX2 and FMA.
+    #[inline(always)]
+    unsafe fn bucket_256(table: &Table<'_>, bits: __m256i) -> __m256i {
+        // SAFETY: the caller's promise; a key has 9 bits, and there are 512 words.
+        unsafe {
+            let rules = table.rules;
+            let int = |bits: u32| _mm256_set1_epi32(bits as i32);
+            let negative = _mm256_srai_epi32::<31>(bits);
+            let by_sign =
+                |[positive, other]: [u32; 2]| _mm256_blendv_epi8(int(positive), int(other), negative);
+            let key = _mm256_srli_epi32::<23>(bits);
+            let word = _mm256_i32gather_epi32::<4>(table.words.as_ptr().cast(), key);
+            let size = _mm256_and_si256(_mm256_srli_epi32::<16>(word), int(0xF));
+            let lsb = _mm256_and_si256(_mm256_srli_epi32::<11>(word), int(0x1F));
+            let selector = _mm256_srlv_epi32(_mm256_and_si256(bits, _mm256_set1_epi32(MANTISSA)), lsb);
+            let selector = _mm256_andnot_si256(_mm256_sllv_epi32(_mm256_set1_epi32(-1), size), selector);
+            let index = _mm256_add_epi32(_mm256_and_si256(word, int(0x7FF)), selector);
+            let magnitude = _mm256_and_si256(bits, _mm256_set1_epi32(MAGNITUDE));
+            let large_from = by_sign(rules.large_from);
+            // Unsigned: the limit may be all ones.
+            let large = _mm256_cmpeq_epi32(_mm256_max_epu32(magnitude, large_from), magnitude);
+            _mm256_blendv_epi8(index, by_sign(rules.large), large)
+        }
     }
 
     /// Coefficients and centre of 8 buckets, by column.
-    #[inline]
-    #[target_feature(enable = "avx2")]
-    fn columns_256(rows: &[Row; MAX_BUCKETS], index: __m256i) -> [__m256; 5] {
-        let mut at = [0u32; 8];
-        // SAFETY: the array has 8 elements.
-        unsafe { _mm256_storeu_si256(at.as_mut_ptr().cast(), index) };
-        let row = |i: usize| {
-            let row: &Row = &rows[at[i] as usize % MAX_BUCKETS];
-            // SAFETY: a row is 8 floats, aligned to their size.
-            unsafe { _mm256_load_ps(std::ptr::from_ref(row).cast()) }
-        };
-        let rows: [__m256; 8] = std::array::from_fn(row);
-        // Columns 0 to 3 of four rows in the lower half, 4 to 7 in the upper one.
-        let quad = |i: usize| {
-            let (a, b) = (_mm256_unpacklo_ps(rows[i], rows[i + 1]), _mm256_unpackhi_ps(rows[i], rows[i + 1]));
-            let (c, d) =
-                (_mm256_unpacklo_ps(rows[i + 2], rows[i + 3]), _mm256_unpackhi_ps(rows[i + 2], rows[i + 3]));
-            let double = _mm256_castps_pd;
-            [
-                _mm256_castpd_ps(_mm256_unpacklo_pd(double(a), double(c))),
-                _mm256_castpd_ps(_mm256_unpackhi_pd(double(a), double(c))),
-                _mm256_castpd_ps(_mm256_unpacklo_pd(double(b), double(d))),
-                _mm256_castpd_ps(_mm256_unpackhi_pd(double(b), double(d))),
-            ]
-        };
-        let (low, high) = (quad(0), quad(4));
-        let column = |i: usize| _mm256_permute2f128_ps::<0x20>(low[i], high[i]);
-        let x0 = _mm256_permute2f128_ps::<0x31>(low[0], high[0]);
-        [column(0), column(1), column(2), column(3), x0]
+    ///
+    /// # Safety
+    /// The caller has AVX2 and FMA.
+    #[inline(always)]
+    unsafe fn columns_256(rows: &[Row; MAX_BUCKETS], index: __m256i) -> [__m256; 5] {
+        // SAFETY: the caller's promise; the array has 8 elements, and a row is 8 floats, aligned to their size.
+        unsafe {
+            let mut at = [0u32; 8];
+            _mm256_storeu_si256(at.as_mut_ptr().cast(), index);
+            let row = |i: usize| {
+                let row: &Row = &rows[at[i] as usize % MAX_BUCKETS];
+                _mm256_load_ps(std::ptr::from_ref(row).cast())
+            };
+            let rows = [row(0), row(1), row(2), row(3), row(4), row(5), row(6), row(7)];
+            // Columns 0 to 3 of four rows in the lower half, 4 to 7 in the upper one.
+            let quad = |i: usize| {
+                let (a, b) =
+                    (_mm256_unpacklo_ps(rows[i], rows[i + 1]), _mm256_unpackhi_ps(rows[i], rows[i + 1]));
+                let (c, d) = (
+                    _mm256_unpacklo_ps(rows[i + 2], rows[i + 3]),
+                    _mm256_unpackhi_ps(rows[i + 2], rows[i + 3]),
+                );
+                let double = _mm256_castps_pd;
+                [
+                    _mm256_castpd_ps(_mm256_unpacklo_pd(double(a), double(c))),
+                    _mm256_castpd_ps(_mm256_unpackhi_pd(double(a), double(c))),
+                    _mm256_castpd_ps(_mm256_unpacklo_pd(double(b), double(d))),
+                    _mm256_castpd_ps(_mm256_unpackhi_pd(double(b), double(d))),
+                ]
+            };
+            let (low, high) = (quad(0), quad(4));
+            let column = |i: usize| _mm256_permute2f128_ps::<0x20>(low[i], high[i]);
+            let x0 = _mm256_permute2f128_ps::<0x31>(low[0], high[0]);
+            [column(0), column(1), column(2), column(3), x0]
+        }
     }
 }

@@ -12,6 +12,7 @@ pub mod pe;
 mod pe_moving;
 pub mod reduce;
 pub mod rows;
+mod rows_direct;
 pub mod rows_select;
 mod transpose;
 #[cfg(target_arch = "x86_64")]

@@ -149,9 +149,9 @@ impl MatMul {
     /// Resolves the operands of a word.
     ///
     /// # Errors
-    /// The fault that the interpreter would raise with the weights that are loaded now.
+    /// The fault that the interpreter would raise whatever weights are loaded.
     pub fn bind(x: &Exec<'_>, w: &Decoded) -> Result<MatMul, FaultKind> {
-        Multiply::new(x, w).map(MatMul)
+        Multiply::for_later(x, w).map(MatMul)
     }
 
     /// Multiplies. `false`: the weights are not for this word; nothing has been done.

@@ -215,13 +215,17 @@ mod x86 {
         for k in (0..n / 4 * 4).step_by(4) {
             // SAFETY: elements k to k + 3 are below n.
             let quad = |row: usize| unsafe { _mm_loadu_ps(rows[row].as_ptr().add(k)) };
-            let columns = std::array::from_fn(|i| {
+            let mut columns = [_mm512_setzero_ps(); 4];
+            for (i, column) in columns.iter_mut().enumerate() {
                 let a = _mm512_castps128_ps512(quad(i));
                 let b = _mm512_insertf32x4::<1>(a, quad(i + 4));
                 let c = _mm512_insertf32x4::<2>(b, quad(i + 8));
-                _mm512_insertf32x4::<3>(c, quad(i + 12))
-            });
-            sums = transpose4(columns).into_iter().fold(sums, &step);
+                *column = _mm512_insertf32x4::<3>(c, quad(i + 12));
+            }
+            // SAFETY: this function has the feature.
+            for column in unsafe { transpose4(columns) } {
+                sums = step(sums, column);
+            }
         }
         // SAFETY: as above.
         unsafe { _mm512_storeu_ps(acc.as_mut_ptr(), sums) };

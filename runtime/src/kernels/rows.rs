@@ -4,6 +4,7 @@
 //! The loops over elements are the row functions of [`num`](crate::num), or of the other kernels; they hold for
 //! every datatype and operator. Nothing here can trap: the integer divisions of `num` give 0 for a zero divisor.
 
+use super::rows_direct::{self, Direct};
 use crate::interp::{Cursor, Exec, LaneScalar, Walk};
 use crate::interp::{copy, tensor_scalar, tensor_tensor};
 use crate::isa::{Dtype, PARTITIONS};
@@ -98,25 +99,69 @@ pub(super) fn floats<'b>(packed: &'b [u8], dtype: Dtype, fp8: Fp8, scratch: &'b 
     scratch
 }
 
-/// COPY, CAST and RECIPROCAL through FP32 (chapter 04 section 6.5); what happens between the conversions is `change`.
+/// Packed FP32 elements for writing, where they lie so that they can be.
+fn floats_mut(packed: &mut [u8]) -> Option<&mut [f32]> {
+    // SAFETY: any bits are a float.
+    let (before, floats, after) = unsafe { packed.align_to_mut::<f32>() };
+    (cfg!(target_endian = "little") && before.is_empty() && after.is_empty()).then_some(floats)
+}
+
+/// COPY, CAST and RECIPROCAL through FP32 (chapter 04 section 6.5).
 pub fn convert(o: &copy::Conversion, x: &mut Exec<'_>) {
     let core = x.core();
     let fp8 = core.spec.fp8;
+    let mut values = Vec::new();
+    if !o.reciprocal
+        && let Some(mut direct) = Direct::new(core, [&o.src], &o.dst)
+    {
+        for lane in 0..o.lanes {
+            let ([from], to) = direct.rows(lane);
+            if o.to == Dtype::FP32
+                && let Some(to) = floats_mut(to)
+            {
+                num::unpack(from, o.from, fp8, to);
+            } else {
+                num::pack(floats(from, o.from, fp8, &mut values), o.to, fp8, to);
+            }
+        }
+        return o.dst.note_written(core.memory_mut(o.dst.space), o.lanes);
+    }
     let (mut src, mut dst) = (Stream::new(&o.src), Stream::new(&o.dst));
-    let (mut scratch, mut inverse) = (Vec::new(), Vec::new());
     stretches(o.lanes, o.dst.count, chunk(&[&o.src], &o.dst), |lane, n, first| {
         if first {
             src.restart();
             dst.restart();
         }
-        let values = floats(src.next(core, lane, n), o.from, fp8, &mut scratch);
-        // The destination may be of the same memory as `values`: whatever lies in place moves to scratch.
-        inverse.clear();
-        match o.reciprocal {
-            true => inverse.extend(values.iter().map(|v| 1.0 / v)),
-            false => inverse.extend_from_slice(values),
+        values.resize(n, 0.0);
+        num::unpack(src.next(core, lane, n), o.from, fp8, &mut values);
+        if o.reciprocal {
+            values.iter_mut().for_each(|v| *v = 1.0 / *v);
         }
-        dst.write(core, lane, n, |out| num::pack(&inverse, o.to, fp8, out));
+        dst.write(core, lane, n, |out| num::pack(&values, o.to, fp8, out));
+    });
+}
+
+/// COPY, and CAST that changes no datatype: the bits of contiguous rows.
+pub fn move_bits(src: &Walk, dst: &Walk, lanes: usize, x: &mut Exec<'_>) {
+    let core = x.core();
+    let (mut from, mut to) = (Stream::new(src), Stream::new(dst));
+    if src.space == dst.space && src.is_contiguous() && dst.is_contiguous() && src.may_read_ahead_of(dst) {
+        let memory = core.memory_mut(src.space);
+        let bytes = src.count * src.size;
+        for lane in 0..lanes {
+            memory.copy_within((src.partition + lane, src.offset), (dst.partition + lane, dst.offset), bytes);
+        }
+        return;
+    }
+    let mut scratch = Vec::new();
+    stretches(lanes, dst.count, chunk(&[src], dst), |lane, n, first| {
+        if first {
+            from.restart();
+            to.restart();
+        }
+        scratch.clear();
+        scratch.extend_from_slice(from.next(core, lane, n));
+        to.write(core, lane, n, |out| out.copy_from_slice(&scratch));
     });
 }
 
@@ -136,6 +181,14 @@ fn tensor_tensor_float(o: &tensor_tensor::Operation, core: &mut Core) {
     let fp8 = core.spec.fp8;
     let [from0, from1, to] = o.dtypes;
     let [src0, src1] = &o.sources;
+    if o.dtypes == [Dtype::FP32; 3]
+        && let Some(mut direct) = Direct::new(core, [src0, src1], &o.dst)
+        && direct.is_aligned()
+    {
+        let done = rows_direct::tensors(o.op, &mut direct, o.lanes);
+        debug_assert!(done.is_ok(), "{TRIED}");
+        return o.dst.note_written(core.memory_mut(o.dst.space), o.lanes);
+    }
     let (mut left, mut right, mut dst) = (Stream::new(src0), Stream::new(src1), Stream::new(&o.dst));
     let (mut a, mut b, mut out) = (Vec::new(), Vec::new(), Vec::new());
     stretches(o.lanes, o.dst.count, chunk(&[src0, src1], &o.dst), |lane, n, first| {
@@ -146,10 +199,13 @@ fn tensor_tensor_float(o: &tensor_tensor::Operation, core: &mut Core) {
         let a = floats(left.next(core, lane, n), from0, fp8, &mut a);
         let b = floats(right.next(core, lane, n), from1, fp8, &mut b);
         let done = num::map2(o.op, a, Rhs::Row(b), false, &mut out);
-        debug_assert!(done.is_ok(), "the operator was tried when the operands were resolved");
+        debug_assert!(done.is_ok(), "{TRIED}");
         dst.write(core, lane, n, |bytes| num::pack(&out, to, fp8, bytes));
     });
 }
+
+/// Why a row function cannot refuse an operator.
+const TRIED: &str = "operators were tried when the operands were resolved";
 
 /// Whether any element was divided by zero.
 fn tensor_tensor_integer(o: &tensor_tensor::Operation, op: crate::isa::AluOp, core: &mut Core) -> bool {
@@ -176,25 +232,44 @@ fn tensor_tensor_integer(o: &tensor_tensor::Operation, op: crate::isa::AluOp, co
 pub fn tensor_scalar(o: &tensor_scalar::Operands, x: &mut Exec<'_>) {
     let core = x.core();
     let fp8 = core.spec.fp8;
-    let scalars = o.scalars.map(|scalar| scalar.map(|scalar| lane_values(&scalar, core, o.lanes)));
+    let [first, second] = o.scalars.map(|scalar| scalar.map(|scalar| lane_values(&scalar, core, o.lanes)));
+    let Some(first) = first else { return };
+    let [(op0, reverse0), (op1, reverse1)] = o.operators;
+    if [o.in_dtype, o.out_dtype] == [Dtype::FP32; 2]
+        && let Some(mut direct) = Direct::new(core, [&o.src], &o.dst)
+        && direct.is_aligned()
+    {
+        let second = second.as_ref().map(|scalars| (op1, reverse1, scalars));
+        let done = rows_direct::scalars((op0, reverse0, &first), second, &mut direct, o.lanes);
+        debug_assert!(done.is_ok(), "{TRIED}");
+        return o.dst.note_written(core.memory_mut(o.dst.space), o.lanes);
+    }
     let (mut src, mut dst) = (Stream::new(&o.src), Stream::new(&o.dst));
     let (mut scratch, mut values, mut results) = (Vec::new(), Vec::new(), Vec::new());
-    stretches(o.lanes, o.dst.count, chunk(&[&o.src], &o.dst), |lane, n, first| {
-        if first {
+    stretches(o.lanes, o.dst.count, chunk(&[&o.src], &o.dst), |lane, n, begins| {
+        if begins {
             src.restart();
             dst.restart();
         }
         values.resize(n, 0.0);
         results.resize(n, 0.0);
-        let mut from = floats(src.next(core, lane, n), o.in_dtype, fp8, &mut scratch);
-        for ((op, reverse), scalar) in o.operators.iter().zip(&scalars) {
-            let Some(scalar) = scalar else { break };
-            let done = num::map2(*op, from, Rhs::Scalar(scalar[lane]), *reverse, &mut results);
-            debug_assert!(done.is_ok(), "the operators were tried when the operands were resolved");
-            std::mem::swap(&mut values, &mut results);
-            from = &values;
-        }
-        dst.write(core, lane, n, |bytes| num::pack(&values, o.out_dtype, fp8, bytes));
+        let from = floats(src.next(core, lane, n), o.in_dtype, fp8, &mut scratch);
+        let mut done = num::map2(op0, from, Rhs::Scalar(first[lane]), reverse0, &mut values);
+        dst.write(core, lane, n, |bytes| match &second {
+            None => num::pack(&values, o.out_dtype, fp8, bytes),
+            Some(second) => {
+                let scalar = Rhs::Scalar(second[lane]);
+                if o.out_dtype == Dtype::FP32
+                    && let Some(out) = floats_mut(bytes)
+                {
+                    done = done.and(num::map2(op1, &values, scalar, reverse1, out));
+                } else {
+                    done = done.and(num::map2(op1, &values, scalar, reverse1, &mut results));
+                    num::pack(&results, o.out_dtype, fp8, bytes);
+                }
+            }
+        });
+        debug_assert!(done.is_ok(), "{TRIED}");
     });
 }
 

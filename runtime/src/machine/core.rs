@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::dma::{Queue, QueueSpec};
 use super::engine::Engine;
 use super::hidden::{
-    BatchNormState, CONVERTER_SEED, DveRandom, LaneMask, PoolState, PreloadedScalars, SearchState,
+    BatchNormState, CONVERTER_SEED, DveRandom, LaneMask, PeHidden, PoolState, PreloadedScalars, SearchState,
 };
 use super::meeting::Meetings;
 use super::memory::Partitions;
@@ -80,6 +80,8 @@ pub struct PeState {
     pub lanes: usize,
     /// The last LDWEIGHTS carried the transpose flag.
     pub transpose: bool,
+    /// Seeds and tables.
+    pub hidden: PeHidden,
     /// The weights as a kernel wants them; forgotten at every LDWEIGHTS.
     pub(crate) packed: Option<PackedTile>,
 }
@@ -98,6 +100,7 @@ impl Default for PeState {
             dtype: Dtype::INVALID,
             lanes: 1,
             transpose: false,
+            hidden: PeHidden::default(),
             packed: None,
         }
     }
@@ -275,34 +278,48 @@ impl Core {
     }
 
     pub(crate) fn save(&self, fill: u8, out: &mut Vec<u8>) {
+        // All fields: those of the parts are in `save_control` and `save_hidden`.
         let Core {
             spec: _,
             generation: _,
             strict: _,
             sbuf,
             psum,
-            sync,
-            engines,
-            queues,
-            pe,
-            act,
-            dve,
-            pool,
-            meetings,
-            notifications,
+            sync: _,
+            engines: _,
+            queues: _,
+            pe: _,
+            act: _,
+            dve: _,
+            pool: _,
+            meetings: _,
+            notifications: _,
         } = self;
         sbuf.save(fill, out);
         psum.save(fill, out);
-        sync.put(out);
-        engines.iter().for_each(|engine| engine.save(out));
-        queues.len().put(out);
-        queues.iter().for_each(|queue| queue.save(out));
-        pe.save(out);
-        act.put(out);
-        dve.put(out);
-        pool.put(out);
-        meetings.put(out);
-        notifications.put(out);
+        self.save_control(out);
+        EngineId::ALL.into_iter().for_each(|engine| self.save_hidden(engine, out));
+    }
+
+    /// Appends semaphores, events, engines, queues and notifications.
+    pub fn save_control(&self, out: &mut Vec<u8>) {
+        self.sync.put(out);
+        self.engines.iter().for_each(|engine| engine.save(out));
+        self.queues.len().put(out);
+        self.queues.iter().for_each(|queue| queue.save(out));
+        self.meetings.put(out);
+        self.notifications.put(out);
+    }
+
+    /// Appends the state of an engine's data path that no memory holds.
+    pub fn save_hidden(&self, engine: EngineId, out: &mut Vec<u8>) {
+        match engine {
+            EngineId::Pe => self.pe.save(out),
+            EngineId::Act => self.act.put(out),
+            EngineId::Pool => self.pool.put(out),
+            EngineId::Dve => self.dve.put(out),
+            EngineId::Sp => {}
+        }
     }
 
     /// Brings a fresh core with the same spec to a stored state.
@@ -331,19 +348,16 @@ impl Core {
             return Err(Damaged("another number of queues"));
         }
         queues.iter_mut().try_for_each(|queue| queue.restore(from))?;
+        *meetings = Saved::load(from)?;
+        *notifications = Saved::load(from)?;
         pe.restore(from)?;
         *act = Saved::load(from)?;
+        *pool = Saved::load(from)?;
+        *dve = Saved::load(from)?;
         if act.resident.is_some_and(|set| set >= spec.table_sets.len()) {
             return Err(Damaged("there is no such activation table"));
         }
-        *dve = Saved::load(from)?;
-        *pool = Saved::load(from)?;
-        if !pool.buffer.is_sound() {
-            return Err(Damaged("gather buffer"));
-        }
-        *meetings = Saved::load(from)?;
-        *notifications = Saved::load(from)?;
-        Ok(())
+        if pool.buffer.is_sound() { Ok(()) } else { Err(Damaged("gather buffer")) }
     }
 }
 
@@ -353,7 +367,7 @@ saved!(struct DveState { accumulator, search, mask, random, scalars, batch_norm 
 impl PeState {
     fn save(&self, out: &mut Vec<u8>) {
         // What is packed can be made again.
-        let PeState { weights, raw, tags, dtype, lanes, transpose, packed: _ } = self;
+        let PeState { weights, raw, tags, dtype, lanes, transpose, hidden, packed: _ } = self;
         let fresh = Fresh { start: &[], fill: 0 };
         let words =
             |words: &mut dyn Iterator<Item = u32>| words.flat_map(u32::to_le_bytes).collect::<Vec<u8>>();
@@ -363,10 +377,11 @@ impl PeState {
         dtype.put(out);
         lanes.put(out);
         transpose.put(out);
+        hidden.put(out);
     }
 
     fn restore(&mut self, from: &mut Reader<'_>) -> Result<(), Damaged> {
-        let PeState { weights, raw, tags, dtype, lanes, transpose, packed } = self;
+        let PeState { weights, raw, tags, dtype, lanes, transpose, hidden, packed } = self;
         *packed = None;
         let mut bytes = vec![0; 4 * weights.len()];
         take_pieces(&mut bytes, from)?;
@@ -380,6 +395,7 @@ impl PeState {
         *dtype = Saved::load(from)?;
         *lanes = Saved::load(from)?;
         *transpose = Saved::load(from)?;
+        *hidden = Saved::load(from)?;
         if (1..=MAX_LANES).contains(lanes) { Ok(()) } else { Err(Damaged("contraction lanes of the array")) }
     }
 }

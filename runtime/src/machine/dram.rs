@@ -87,6 +87,16 @@ impl Buffer {
         }
     }
 
+    /// Keeps a log of all writes, or none.
+    pub(super) fn log_writes(&mut self, on: bool) {
+        self.watches.set_log(on);
+    }
+
+    /// Offset and length of the writes since the last call.
+    pub(super) fn take_writes(&mut self) -> Vec<(usize, usize)> {
+        self.watches.take_log()
+    }
+
     /// Starts to count the writes to a run of bytes.
     pub fn watch(&mut self, offset: usize, len: usize) {
         self.watches.insert(offset, len);

@@ -17,6 +17,33 @@ pub const CONVERTER_SEED: u32 = 1;
 /// Elements per partition of the gather buffer (chapter 06 section 2.1).
 pub const BUFFER_ELEMENTS: usize = 512;
 
+/// Seeds of a partition for rounding BF16 results of the PE: two for each PSUM bank.
+pub const SEEDS: usize = 16;
+
+/// Cells of a table of CONV_LUT_LOAD.
+pub const LUT_ENTRIES: usize = 16;
+
+/// State of the PE beside its weights (chapter 05 section 1.1, chapter 06 section 9.4).
+#[derive(Clone, Debug)]
+pub struct PeHidden {
+    /// Seeds of stochastic rounding, per PSUM partition.
+    pub seeds: [[u32; SEEDS]; PARTITIONS],
+    /// Seeds have been loaded: results in BF16 are rounded stochastically.
+    pub seeded: bool,
+    /// Tables of CONV_LUT_LOAD, per row.
+    pub lut: [[u16; LUT_ENTRIES]; PARTITIONS],
+}
+
+impl Default for PeHidden {
+    fn default() -> Self {
+        PeHidden {
+            seeds: [[CONVERTER_SEED; SEEDS]; PARTITIONS],
+            seeded: false,
+            lut: [[0; LUT_ENTRIES]; PARTITIONS],
+        }
+    }
+}
+
 /// Searching words of DVE (chapter 05 section 7).
 #[derive(Clone, Debug)]
 pub struct SearchState {
@@ -163,6 +190,7 @@ pub struct GatherBuffer {
     pub valid: bool,
 }
 
+saved!(struct PeHidden { seeds, seeded, lut });
 saved!(struct SearchState { keys, indices });
 saved!(struct DveRandom { lfsr, xorwow, convert });
 saved!(wrapper LaneMask, PreloadedScalars);

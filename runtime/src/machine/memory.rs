@@ -73,6 +73,18 @@ impl Partitions {
         &mut self.bytes
     }
 
+    /// Copies bytes from a partition and offset to another one; the two may overlap. Panics if they leave their
+    /// partitions.
+    pub fn copy_within(&mut self, from: (usize, usize), to: (usize, usize), len: usize) {
+        assert!(
+            from.1 + len <= self.active && to.1 + len <= self.active,
+            "{len} bytes leave their partition"
+        );
+        let at = from.0 * self.row + from.1;
+        self.bytes.copy_within(at..at + len, to.0 * self.row + to.1);
+        self.note_written(to.0, to.1, len);
+    }
+
     /// Records that a run of bytes of one partition now holds data.
     pub fn note_written(&mut self, partition: usize, offset: usize, len: usize) {
         if let Some(written) = &mut self.written {
@@ -92,6 +104,25 @@ impl Partitions {
     /// Whether somebody wants to know of writes.
     pub fn tracks_writes(&self) -> bool {
         self.written.is_some() || !self.watches.is_empty()
+    }
+
+    /// Keeps a log of all writes, or none.
+    pub(super) fn log_writes(&mut self, on: bool) {
+        self.watches.set_log(on);
+    }
+
+    /// The writes since the last call: partition, offset and length of each.
+    pub(super) fn take_writes(&mut self) -> impl Iterator<Item = (usize, usize, usize)> + use<> {
+        let active = self.active;
+        let rows = |active: usize, (start, len): (usize, usize)| {
+            let end = start + len;
+            // A run that was logged as one may go over several rows.
+            (start / active..end.div_ceil(active)).map(move |row| {
+                let (first, last) = (start.max(row * active), end.min((row + 1) * active));
+                (row, first - row * active, last - first)
+            })
+        };
+        self.watches.take_log().into_iter().flat_map(move |run| rows(active, run))
     }
 
     /// Starts to count the writes to a run of bytes of one partition, of words and of transfers.

@@ -24,7 +24,7 @@ pub use memory::Partitions;
 pub use notify::{Notification, NotificationKind};
 pub use sync::{Action, SyncChange, SyncUnit, Update, Wait};
 
-use crate::isa::{Generation, PARTITIONS};
+use crate::isa::{EngineId, Generation, PARTITIONS, Space};
 use soc::Target;
 
 /// A program ready to run, independent of any container.
@@ -78,6 +78,31 @@ pub struct Machine {
     pub dram: Dram,
     /// Things worth telling that did not stop the run, each once.
     pub warnings: Vec<String>,
+    /// Changes of semaphores and events, where somebody has asked for them by putting a list here.
+    pub changes: Option<Vec<Change>>,
+}
+
+/// A change of a semaphore or an event.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Change {
+    /// Core number.
+    pub core: usize,
+    /// The engine whose word did it; `None` for changes over the bus by DMA, the host or another core.
+    pub engine: Option<EngineId>,
+    /// Address of the word.
+    pub pc: u64,
+    /// What changed.
+    pub change: SyncChange,
+}
+
+/// A run of bytes that was written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs)]
+pub enum Write {
+    /// In SBUF or PSUM.
+    OnChip { core: usize, space: Space, partition: usize, offset: usize, len: usize },
+    /// In device memory.
+    Dram { buffer: BufferId, offset: usize, len: usize },
 }
 
 impl Machine {
@@ -94,6 +119,7 @@ impl Machine {
             cores,
             dram: Dram::new(&image.buffers, options.check),
             warnings: Vec::new(),
+            changes: None,
         };
         if options.fill != 0 {
             machine.fill(options.fill);
@@ -119,6 +145,37 @@ impl Machine {
             core.psum.fill(byte);
         }
         self.dram.reset(byte);
+    }
+
+    /// Keeps a log of all writes to memories, or none.
+    pub fn log_writes(&mut self, on: bool) {
+        for core in &mut self.cores {
+            core.sbuf.log_writes(on);
+            core.psum.log_writes(on);
+        }
+        (0..self.dram.buffers().len()).for_each(|buffer| self.dram.buffer_mut(buffer).log_writes(on));
+    }
+
+    /// The writes since the last call, by memory; those of one memory in order.
+    pub fn take_writes(&mut self) -> Vec<Write> {
+        let mut writes = Vec::new();
+        for (core, state) in self.cores.iter_mut().enumerate() {
+            for space in [Space::Sbuf, Space::Psum] {
+                let runs = state.memory_mut(space).take_writes();
+                writes.extend(runs.map(|(partition, offset, len)| Write::OnChip {
+                    core,
+                    space,
+                    partition,
+                    offset,
+                    len,
+                }));
+            }
+        }
+        for buffer in 0..self.dram.buffers().len() {
+            let runs = self.dram.buffer_mut(buffer).take_writes().into_iter();
+            writes.extend(runs.map(|(offset, len)| Write::Dram { buffer, offset, len }));
+        }
+        writes
     }
 
     /// Adds a warning unless the same one was given before.

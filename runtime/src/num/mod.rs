@@ -4,7 +4,7 @@
 //! [`eval_int`], [`eval_bitvec`]) are written to be held against the manual. The row forms
 //! ([`unpack`], [`pack`], [`map2`], ...) do the same to slices of packed elements, with the datatype
 //! and the operator chosen outside the loop, and give the same bits on every CPU level
-//! ([`Level`]). The one freedom is a NaN that [`eval_f32`] or [`map2`] produces: its sign and payload
+//! ([`Level`]). The one freedom is a NaN that [`eval_f32`] or a fold produces: its sign and payload
 //! are unspecified until [`pack`], [`from_f32`] or [`canonical`] makes it [`CANONICAL_NAN`].
 //!
 //! The default floating-point environment is assumed: nearest even, subnormals kept.
@@ -19,6 +19,7 @@ mod rows;
 mod tests;
 
 pub use alu::bitvec::{eval_bitvec, fold_row_bits, map2_bits, scan_row_bits};
+pub(crate) use alu::fp::{LaneRows, map2_lanes};
 pub use alu::fp::{
     accumulate_row, accumulate_scan, eval_f32, fold_f32, fold_identity, fold_row, fold_seed, map2,
     recurrence_row, scan_row,

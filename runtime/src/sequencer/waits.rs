@@ -5,7 +5,7 @@ use crate::isa::field::{UpdateMode, WaitMode};
 use crate::isa::layouts::{CTRL_ES, DMA_COPY2D};
 use crate::isa::{Decoded, EngineId, Generation, Layout, WORD_BYTES};
 use crate::machine::{
-    Action, Core, Engine, Machine, Notification, NotificationKind, SyncChange, Update, Wait,
+    Action, Change, Core, Engine, Machine, Notification, NotificationKind, SyncChange, Update, Wait,
 };
 
 /// The waits of a word in the order in which they are tested (decision 02-8.1a).
@@ -164,6 +164,9 @@ pub fn note_change(
 ) {
     if change.semaphore && change.record == 0xF4 && change.after > change.before && machine.options.strict {
         machine.warn(format!("core {core}: semaphore {} went below zero", change.index));
+    }
+    if let Some(changes) = &mut machine.changes {
+        changes.push(Change { core, engine, pc, change: *change });
     }
     if machine.options.trace {
         let time = engine.map_or(0, |e| machine.cores[core].engines[e.index()].retired * 1000);

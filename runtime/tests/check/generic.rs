@@ -6,6 +6,7 @@ use seqjit_runtime::isa::field::*;
 use seqjit_runtime::isa::layouts::*;
 use seqjit_runtime::isa::{AluOp, Dtype, Word, op};
 
+use crate::array::seed;
 use crate::legal::*;
 use crate::legal_elementwise::{grad_accumulate2, scan, tensor_scalar_bits};
 use crate::pool::{dequantize, indirect};
@@ -184,7 +185,7 @@ fn opcodes() -> Vec<Case> {
         ),
         unsupported(
             Place(Maverick, Pe),
-            Word::new(op::PE_MANAGE_SEED),
+            word(op::PE_MANAGE_SEED, seed()),
             "opcode-refused",
             opcode,
             "PE_MANAGE_SEED on maverick",

@@ -371,6 +371,7 @@ pub fn words() -> Vec<(&'static str, Place, Word)> {
         crate::vector::words(),
         crate::pool::words(),
         crate::transfers::words(),
+        crate::array::words(),
     ]
     .concat()
 }

@@ -5,6 +5,7 @@ mod dequantize;
 mod dma;
 mod gather;
 mod meeting;
+mod pe;
 mod random;
 mod search;
 mod sort;

@@ -3,7 +3,6 @@
 mod dump;
 mod expect;
 mod forward;
-mod progress;
 mod save;
 
 use std::io::Write;
@@ -17,13 +16,14 @@ use serde_json::{Map, Value as Json, json};
 use self::dump::Dump;
 use self::expect::{Comparison, Expectation};
 use self::forward::Point;
-use self::progress::Bar;
 use super::debug::explain::halt_reason;
 use super::errors;
 use super::exit::Code;
 use super::failure::Failure;
 use super::named::{NamedFile, refuse_twice};
+use super::native;
 use super::output::{Output, note};
+use super::progress::Bar;
 use super::setup::Setup;
 use super::value;
 
@@ -127,7 +127,7 @@ impl Report {
             map.insert("counters".into(), counters);
         }
         if let Some(t) = self.translations {
-            map.insert("translations".into(), translations_json(&t));
+            map.insert("translations".into(), native::to_json(&t));
         }
         map.insert("warnings".into(), self.warnings.into());
         map
@@ -291,7 +291,7 @@ impl Task<'_> {
             )?;
         }
         if let Some(t) = self.report.translations.as_ref().filter(|_| verbose) {
-            writeln!(self.out, "{}", translations_text(t))?;
+            writeln!(self.out, "{}", native::to_text(t))?;
         }
         Ok(())
     }
@@ -355,31 +355,6 @@ impl Task<'_> {
         let comparison = comparison.map(|c| format!("; {}", c.to_text())).unwrap_or_default();
         Ok(writeln!(self.out, "{name} {} {shape:?} {shown}{comparison}", dtype.text())?)
     }
-}
-
-fn translations_json(t: &Translations) -> Json {
-    let fallbacks = t.fallbacks.iter().map(|(why, words)| (why.to_string(), json!(words)));
-    json!({
-        "words": t.words, "interpreted": t.interpreted, "hits": t.hits, "shapes": t.shapes,
-        "code_bytes": t.code_bytes, "translate_ns": t.translate_ns,
-        "fallbacks": Map::from_iter(fallbacks),
-    })
-}
-
-fn translations_text(t: &Translations) -> String {
-    let mut text = format!(
-        "{} words in native code, {} not worth it; {} shapes compiled in {} us to {} bytes, {} found",
-        t.words,
-        t.interpreted,
-        t.shapes,
-        t.translate_ns / 1000,
-        t.code_bytes,
-        t.hits
-    );
-    for (why, words) in &t.fallbacks {
-        text += &format!("\n{words} words interpreted: {why}");
-    }
-    text
 }
 
 fn not_reached(dump: &Dump) -> Failure {

@@ -19,22 +19,35 @@ pub(super) enum Scope {
     Everything,
 }
 
+/// A part of an engine as text.
+type Shown = fn(&Engine) -> String;
+
 /// What differs, and its values.
 type Found = (Place, String, String);
 
 /// The first difference of two machines.
-pub(super) fn compare(a: &Machine, b: &Machine, scope: Scope, ran: Agent, written: &[Write]) -> Option<Found> {
+pub(super) fn compare(
+    a: &Machine,
+    b: &Machine,
+    scope: Scope,
+    ran: Agent,
+    written: &[Write],
+) -> Option<Found> {
     let memory = match scope {
         Scope::Written => written.iter().find_map(|write| at(a, b, write)),
         Scope::Everything => everywhere(a, b),
     };
-    let hidden = |core: usize, engine: EngineId| scope == Scope::Everything || ran == Agent::Engine(core, engine);
+    let hidden =
+        |core: usize, engine: EngineId| scope == Scope::Everything || ran == Agent::Engine(core, engine);
     let cores = || a.cores.iter().zip(&b.cores).enumerate();
     memory
         .or_else(|| cores().find_map(|(core, (a, b))| control(core, a, b)))
         .or_else(|| {
             cores().find_map(|(core, (a, b))| {
-                EngineId::ALL.into_iter().filter(|e| hidden(core, *e)).find_map(|e| hidden_state(core, a, b, e))
+                EngineId::ALL
+                    .into_iter()
+                    .filter(|e| hidden(core, *e))
+                    .find_map(|e| hidden_state(core, a, b, e))
             })
         })
         .or_else(|| (a.warnings != b.warnings).then(|| found(Place::Warnings, &a.warnings, &b.warnings)))
@@ -68,7 +81,8 @@ fn at(a: &Machine, b: &Machine, write: &Write) -> Option<Found> {
             bytes(place, &run(a), &run(b))
         }
         Write::Dram { buffer, offset, len } => {
-            let run = |machine: &'_ Machine| machine.dram.buffer(buffer).bytes()[offset..offset + len].to_vec();
+            let run =
+                |machine: &'_ Machine| machine.dram.buffer(buffer).bytes()[offset..offset + len].to_vec();
             bytes(|at| in_buffer(a, buffer, offset + at), &run(a), &run(b))
         }
     }
@@ -88,9 +102,10 @@ fn everywhere(a: &Machine, b: &Machine) -> Option<Found> {
             })
         })
     };
-    let dram = |(buffer, (x, y)): (usize, (&seqjit_runtime::machine::Buffer, &seqjit_runtime::machine::Buffer))| {
-        bytes(|at| in_buffer(a, buffer, at), x.bytes(), y.bytes())
-    };
+    let dram =
+        |(buffer, (x, y)): (usize, (&seqjit_runtime::machine::Buffer, &seqjit_runtime::machine::Buffer))| {
+            bytes(|at| in_buffer(a, buffer, at), x.bytes(), y.bytes())
+        };
     let buffers = || a.dram.buffers().iter().zip(b.dram.buffers()).enumerate();
     a.cores.iter().zip(&b.cores).enumerate().find_map(on_chip).or_else(|| buffers().find_map(dram))
 }
@@ -130,7 +145,7 @@ fn engine(core: usize, a: &Engine, b: &Engine) -> Option<Found> {
         return Some((Place::Register { core, engine, number }, hex(a), hex(b)));
     }
     let place = |what| Place::Engine { core, engine, what };
-    let named: [(&'static str, fn(&Engine) -> String); 8] = [
+    let named: [(&'static str, Shown); 8] = [
         ("PC", |e| format!("{:#x}", e.next_pc())),
         ("words retired", |e| e.retired.to_string()),
         ("wait", |e| format!("{:?}", e.blocked_on)),

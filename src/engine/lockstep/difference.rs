@@ -124,7 +124,9 @@ impl fmt::Display for Difference {
         write!(f, "{}", name(*agent))?;
         match word {
             Some(word) => write!(f, " word {word}")?,
-            None if matches!(agent, Agent::Engine(..)) => write!(f, " words {slot} to {}", slot + progress.max(&1) - 1)?,
+            None if matches!(agent, Agent::Engine(..)) => {
+                write!(f, " words {slot} to {}", slot + progress.max(&1) - 1)?
+            }
             None => {}
         }
         write!(f, " (piece {piece}): {place} is {interp} in the interpreter, {native} in native code")

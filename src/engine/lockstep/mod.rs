@@ -7,13 +7,14 @@ use seqjit_runtime::machine::Machine;
 
 use self::compare::{Scope, compare};
 pub use self::difference::{Difference, Place};
+use super::Engine;
+use super::counters::Translations;
 use super::pieces::{Agent, Pace, Piece};
 use super::report::{Exit, RunError};
 use super::save::{RestoreError, SaveError};
 use super::session::Session;
 use super::tier::Tier;
 use super::translated::Translator;
-use super::{Engine, Translations};
 
 /// Pieces between two comparisons of everything.
 const EVERYTHING: u64 = 1000;
@@ -66,7 +67,12 @@ impl Lockstep {
     ///
     /// # Errors
     /// Inputs are missing.
-    pub fn new(engine: &Engine, mut session: Session, tier: Tier, pace: Pace) -> Result<Lockstep, LockstepError> {
+    pub fn new(
+        engine: &Engine,
+        mut session: Session,
+        tier: Tier,
+        pace: Pace,
+    ) -> Result<Lockstep, LockstepError> {
         session.start()?;
         let mut start = Vec::new();
         session.save(&mut start)?;

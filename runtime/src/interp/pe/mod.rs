@@ -1,6 +1,8 @@
 //! The PE: LDWEIGHTS and MATMUL (chapter 05 section 2).
 
 mod operands;
+mod seed;
+mod sparse;
 pub(crate) mod sum;
 
 use super::{Exec, FaultKind, Flow, Walk};
@@ -9,7 +11,10 @@ use crate::isa::{Decoded, Dtype};
 use crate::machine::PeState;
 use crate::num::{self, canonical};
 
+use operands::group;
 pub(crate) use operands::{Common, Multiply, ResultKind, Tile, WeightLoad, flushes, fp32_part, operand};
+pub use seed::{load_lut, manage_seed};
+pub use sparse::{ldtags, matmul_sparse};
 
 /// Low mantissa bits that the HIGH part of an fp32 operand lacks (decision 05-12).
 pub const FP32_LO_BITS: u32 = 12;

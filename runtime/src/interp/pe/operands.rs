@@ -53,7 +53,7 @@ pub(crate) struct Tile {
 }
 
 /// First and highest count of a row or column group code.
-fn group(field: &'static str, code: u8, active: u8) -> Result<(usize, usize), FaultKind> {
+pub(super) fn group(field: &'static str, code: u8, active: u8) -> Result<(usize, usize), FaultKind> {
     let (first, limit) = match code {
         0xF => (0, 128),
         0x3 => (0, 64),
@@ -271,6 +271,15 @@ pub(crate) struct Multiply {
 impl Multiply {
     /// Resolves a word and checks it, also against the weights that are loaded now.
     pub(crate) fn new(x: &Exec<'_>, w: &Decoded) -> Result<Multiply, FaultKind> {
+        Multiply::resolve(x, w, true)
+    }
+
+    /// [`Multiply::new`] for a word that runs later, perhaps with other weights; see [`Multiply::fits`].
+    pub(crate) fn for_later(x: &Exec<'_>, w: &Decoded) -> Result<Multiply, FaultKind> {
+        Multiply::resolve(x, w, false)
+    }
+
+    fn resolve(x: &Exec<'_>, w: &Decoded, check_weights: bool) -> Result<Multiply, FaultKind> {
         let (fields, dst, out_dtype, flags, zero_region) = match &w.operands {
             Operands::S3D3_MM_V2(o) => (
                 fields!(o, transpose_mode: 0, zero_point: o.quant_offset[0]),
@@ -296,7 +305,9 @@ impl Multiply {
             return Err(FaultKind::illegal("psum_zero_region", zero_region, "0"));
         }
         let begin = flags & 1 == 1;
-        check_pair(&x.machine.cores[x.core].pe, &c, begin)?;
+        if check_weights {
+            check_pair(&x.machine.cores[x.core].pe, &c, begin)?;
+        }
         let result = result_dtype(&c, out_dtype)?;
         let moving = c.source(x, c.dtype)?;
         let cells = x.tensor("dst", &dst, result.cell(), c.tile.cols as u8, Access::Write)?;

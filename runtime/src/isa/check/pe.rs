@@ -1,5 +1,5 @@
-//! Rules of LDWEIGHTS and MATMUL (chapter 05 sections 2.1 to 2.5, chapter 09 section 1). The layouts of
-//! MARIANA and MAVERICK have the generic rules only.
+//! Rules of the PE's words (chapter 05 sections 2.1 to 2.8, chapter 06 section 9.4, chapter 09 section 1). The
+//! layouts of LDWEIGHTS and MATMUL of MARIANA and MAVERICK have the generic rules only.
 //!
 //! That both words of a transposing pair carry the flag, and that their dtypes go together, depends on
 //! the weights in the array: the interpreter checks it.
@@ -8,9 +8,11 @@ use super::address::{OperandUse, matmul_bank_rule};
 use super::gates::{self, DtypeSet};
 use super::{Checker, rules};
 use crate::isa::field::{Fp32Mode, PsumAcc};
-use crate::isa::layouts::{S3_LW_V2, S3_LW_V3, S3D3_MM_V2, S3D3_MM_V3};
+use crate::isa::layouts::{
+    S2_CONVLUT, S2S1D2_PE_SEED, S3_LT, S3_LW_V2, S3_LW_V3, S3D3_MM_V2, S3D3_MM_V3, S4D3_MM,
+};
 use crate::isa::operand::Tensor;
-use crate::isa::{Dtype, Generation, Location, Space};
+use crate::isa::{Dtype, EngineId, Generation, Location, Space};
 
 /// A row or column group of the array (chapter 05 section 2.3.2).
 struct Group {
@@ -31,6 +33,11 @@ const GROUPS: &[Group] = &[
     Group { code: 0x4, base: 64, size: 32, xbus: Some(0x04) },
     Group { code: 0x8, base: 96, size: 32, xbus: None },
 ];
+
+/// Elements of LDTAGS for each row: four tags each.
+const TAG_ELEMENTS: u64 = 32;
+/// Byte of the outermost count in a four-dimensional operand.
+const MAPS_AT: usize = 18;
 
 const DOUBLE_ROW: u8 = 1;
 const DOUBLE_PIXEL: u8 = 3;
@@ -114,16 +121,138 @@ pub(super) fn matmul(c: &mut Checker<'_>) {
     c.count("src", &pass.src, dst.count() * pass.elements());
 }
 
+/// LDTAGS (section 2.6).
+pub(super) fn ldtags(c: &mut Checker<'_>) {
+    let Some(o) = c.operands::<S3_LT>() else { return };
+    let tags = DtypeSet::of(&[Dtype::INT16, Dtype::UINT16]);
+    c.dtype("in_dtype", o.in_dtype, tags);
+    let bits = o.force_tag_bits;
+    c.value("force_tag_bits", bits, bits & !0xC == 0, "0, 4, 8 or 12");
+    let src = OperandUse::read(o.in_dtype, u32::from(o.num_active_rows)).only(Space::Sbuf);
+    let start = c.tensor("src", &o.src, src);
+    c.group(["row_grp", "num_active_rows", "src"], o.row_grp, o.num_active_rows, start);
+    c.value("col_grp", o.col_grp, o.col_grp == ALL_LINES, "0xf");
+    c.count("src", &o.src, TAG_ELEMENTS);
+}
+
+/// MATMUL_SPARSE (section 2.6).
+pub(super) fn matmul_sparse(c: &mut Checker<'_>) {
+    let Some(o) = c.operands::<S4D3_MM>() else { return };
+    let later = c.cx.generation > Generation::Cayman;
+    c.dtype("in_dtype", o.in_dtype, gates::FP8.and(gates::F16).and(gates::F32));
+    c.fp32_mode(o.in_dtype, o.fp32_mode);
+    let results = gates::F32.and(DtypeSet::of(&[Dtype::INVALID]));
+    c.dtype("out_dtype", o.out_dtype, if later { results.and(gates::BF16) } else { results });
+    let flags = o.psum_accumulate_flags.0;
+    let legal = flags <= 3 || (later && matches!(flags, 4 | 6));
+    c.value("psum_accumulate_flags", flags, legal, if later { "0..4 or 6" } else { "0..3" });
+    let zero_region = o.psum_zero_region;
+    c.value(
+        "psum_zero_region",
+        zero_region,
+        zero_region == 0 || (later && zero_region <= 3),
+        if later { "0..3" } else { "0" },
+    );
+    let src = OperandUse::read(o.in_dtype, u32::from(o.num_active_rows)).only(Space::Sbuf);
+    let start = c.tensor("src", &o.src, src);
+    c.group(["row_grp", "num_active_rows", "src"], o.row_grp, o.num_active_rows, start);
+    let cell = if o.out_dtype == Dtype::BFLOAT16 { 2 } else { 4 };
+    let dst = OperandUse {
+        narrow_cells: cell == 2,
+        ..OperandUse::write(Dtype::FP32, u32::from(o.num_active_cols)).only(Space::Psum).cells(cell)
+    };
+    let start = c.tensor("dst", &o.dst, dst);
+    c.value("col_grp", o.col_grp, o.col_grp == ALL_LINES, "0xf");
+    if o.col_grp == ALL_LINES {
+        c.group(["col_grp", "num_active_cols", "dst"], o.col_grp, o.num_active_cols, start);
+    }
+    let maps = o.src.num[3];
+    if maps != 0 && !(2..=4).contains(&maps) {
+        c.report_in(rules::ELEMENT_COUNT, "src", MAPS_AT, maps, "2 to 4 maps");
+    } else {
+        c.count("src", &o.src, o.dst.count() * u64::from(maps));
+    }
+    if let Some(start) = start.filter(|_| !later)
+        && let Err(fault) = matmul_bank_rule(start, &o.dst.step, &o.dst.num, cell)
+    {
+        c.fault("dst", fault);
+    }
+}
+
+/// PE_MANAGE_SEED (section 2.8).
+pub(super) fn manage_seed(c: &mut Checker<'_>) {
+    let Some(o) = c.operands::<S2S1D2_PE_SEED>() else { return };
+    c.value("mode", o.mode, o.mode <= 2, "0 to 2");
+    if o.mode == 0 {
+        return;
+    }
+    c.value("num_active_rows", o.num_active_rows, o.num_active_rows == 16, "16");
+    c.value("num_active_cols", o.num_active_cols, o.num_active_cols == 128, "128");
+    if o.mode == 1 {
+        let seeds = OperandUse::read(Dtype::INT32, 16).only(Space::Sbuf);
+        c.tensor("src_seed", &o.src_seed, seeds);
+        c.count("src_seed", &o.src_seed, 128);
+        let floats = gates::FP8.and(gates::BF16).and(DtypeSet::of(&[Dtype::FP16, Dtype::FP32R]));
+        c.dtype("identity_dtype", o.identity_dtype, floats);
+        c.tensor("identity", &o.identity, OperandUse::read(o.identity_dtype, 16).only(Space::Sbuf));
+        c.count("identity", &o.identity, 16);
+    } else {
+        let seeds = OperandUse::write(Dtype::UINT32, 128).only(Space::Psum);
+        c.tensor("dst_seed", &o.dst_seed, seeds);
+        c.count("dst_seed", &o.dst_seed, 16);
+    }
+}
+
+/// The legacy form of CONV_LUT_LOAD (chapter 06 section 9.4); the other one is refused by the generic rules.
+pub(super) fn load_lut(c: &mut Checker<'_>) {
+    let Some(o) = c.operands::<S2_CONVLUT>() else { return };
+    let legacy = matches!(o.lut_dtype, Dtype::INVALID | Dtype::FP32);
+    if !legacy {
+        let compressed = matches!(o.lut_dtype.0, 0x19..=0x1F);
+        c.value("lut_dtype", o.lut_dtype.0, compressed, "0, 0xa, or 0x19 to 0x1f");
+        return;
+    }
+    let found = format_args!("the legacy form on {} of {}", c.cx.engine, c.cx.generation);
+    if c.cx.engine != EngineId::Pe || c.cx.generation <= Generation::Cayman {
+        c.report(
+            rules::FIELD_VALUE,
+            "lut_dtype",
+            found,
+            "a compressed form on POOL, the legacy form on PE from mariana",
+        );
+    }
+    c.dtype("in_dtype", o.in_dtype, DtypeSet::of(&[Dtype::UINT16]));
+    c.tensor("src", &o.src, OperandUse::read(o.in_dtype, 128).only(Space::Sbuf));
+    c.count("src", &o.src, 16);
+    let fixed = [
+        ("num_active_rows", o.num_active_rows, 128),
+        ("num_active_cols", o.num_active_cols, 128),
+        ("row_grp", o.row_grp, ALL_LINES),
+        ("col_grp", o.col_grp, ALL_LINES),
+        ("block_size", o.block_size, 0),
+    ];
+    for (field, found, expected) in fixed {
+        c.value(field, found, found == expected, expected);
+    }
+    let constant = o.multiplicative_const;
+    c.value("multiplicative_const", constant[0] | constant[1], constant == [0, 0], "0");
+}
+
 impl Checker<'_> {
+    /// FP32 operands have a mode, others none.
+    fn fp32_mode(&mut self, dtype: Dtype, mode: Fp32Mode) {
+        let has_mode = mode != Fp32Mode::NONE;
+        if has_mode != (dtype == Dtype::FP32) {
+            let expected =
+                if has_mode { "0, as in_dtype is not fp32" } else { "1, 2 or 3, as in_dtype is fp32" };
+            self.report(rules::FP32_MODE, "fp32_mode", mode.0, expected);
+        }
+    }
+
     /// What both words obey.
     fn pass(&mut self, pass: &Pass, src: OperandUse) {
         self.dtype("in_dtype", pass.in_dtype, gates::PE);
-        let has_mode = pass.fp32_mode != Fp32Mode::NONE;
-        if has_mode != (pass.in_dtype == Dtype::FP32) {
-            let expected =
-                if has_mode { "0, as in_dtype is not fp32" } else { "1, 2 or 3, as in_dtype is fp32" };
-            self.report(rules::FP32_MODE, "fp32_mode", pass.fp32_mode.0, expected);
-        }
+        self.fp32_mode(pass.in_dtype, pass.fp32_mode);
         self.value("perf_opt", pass.perf_opt, pass.perf_opt <= DOUBLE_PIXEL, "0..3");
         let fp8 = gates::FP8.contains(pass.in_dtype) && self.cx.generation >= Generation::Cayman;
         if pass.perf_opt == DOUBLE_PIXEL && !fp8 {

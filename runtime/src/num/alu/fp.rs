@@ -2,7 +2,7 @@
 
 use super::{AluForm, Rhs, UnsupportedOp, operands, select_op, zip_rows};
 use crate::isa::AluOp;
-use crate::num::convert::CANONICAL_NAN;
+use crate::num::convert::{CANONICAL_NAN, canonical};
 use crate::num::dispatch::multiversion;
 use crate::num::pow::pow;
 
@@ -90,7 +90,7 @@ pub fn fold_seed(op: AluOp, first: f32) -> f32 {
 }
 
 /// [`eval_f32`] on rows: `out[k] = op(a[k], b[k])`, or `op(b[k], a[k])` if `reverse`; unary operators act
-/// on `a` either way (chapter 03 section 7.5).
+/// on `a` either way (chapter 03 section 7.5). Every NaN is canonical.
 ///
 /// # Panics
 /// If a row is not as long as `out`.
@@ -102,7 +102,7 @@ pub fn map2(
     out: &mut [f32],
 ) -> Result<(), UnsupportedOp> {
     let (left, right) = operands(op, a, b, reverse);
-    map_rows(op, left, right, out).ok_or(unsupported(op))
+    map2_lanes(op, &mut OneLane(left, right, out), 1)
 }
 
 /// [`fold_f32`] over a row, serially in its order; `acc` if the row is empty.
@@ -129,6 +129,20 @@ pub fn scan_row(op: AluOp, acc: f32, row: &[f32], out: &mut [f32]) -> Result<f32
         acc
     });
     last.ok_or(unsupported(op))
+}
+
+/// Left operand, right operand and results of the rows of several lanes.
+pub(crate) trait LaneRows {
+    /// Those of one lane.
+    fn rows(&mut self, lane: usize) -> (Rhs<'_, f32>, Rhs<'_, f32>, &mut [f32]);
+}
+
+/// [`map2`] in every lane; reversal is the caller's.
+///
+/// # Panics
+/// If a row is not as long as the results of its lane.
+pub(crate) fn map2_lanes(op: AluOp, rows: &mut dyn LaneRows, lanes: usize) -> Result<(), UnsupportedOp> {
+    map_lanes(op, rows, lanes).ok_or(unsupported(op))
 }
 
 /// The accumulating fold of the words that put the new value on the left: `acc = op(x, acc)`, by the rules of
@@ -185,8 +199,20 @@ pub fn recurrence_row(
 }
 
 multiversion! {
-    fn map_rows(op: AluOp, left: Rhs<'_, f32>, right: Rhs<'_, f32>, out: &mut [f32]) -> Option<()> {
-        elementwise!(op, f => zip_rows(left, right, out, f))
+    fn map_lanes(op: AluOp, rows: &mut dyn LaneRows, lanes: usize) -> Option<()> {
+        elementwise!(op, f => for lane in 0..lanes {
+            let (left, right, out) = rows.rows(lane);
+            zip_rows(left, right, out, |a, b| canonical(f(a, b)));
+        })
+    }
+}
+
+/// The rows of one lane.
+struct OneLane<'a>(Rhs<'a, f32>, Rhs<'a, f32>, &'a mut [f32]);
+
+impl LaneRows for OneLane<'_> {
+    fn rows(&mut self, _: usize) -> (Rhs<'_, f32>, Rhs<'_, f32>, &mut [f32]) {
+        (self.0, self.1, self.2)
     }
 }
 

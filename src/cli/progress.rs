@@ -23,10 +23,15 @@ impl Bar {
 
     /// Shows how far the run is. Loops may retire more words than there are.
     pub fn show(&mut self, progress: &Progress) {
-        if self.0.length().is_some_and(|length| length < progress.retired) {
-            self.0.set_length(progress.retired);
+        self.show_words(progress.retired);
+    }
+
+    /// [`Self::show`] for those who know nothing but the number of words.
+    pub fn show_words(&mut self, retired: u64) {
+        if self.0.length().is_some_and(|length| length < retired) {
+            self.0.set_length(retired);
         }
-        self.0.set_position(progress.retired);
+        self.0.set_position(retired);
     }
 
     /// Makes room for other output until the next [`Self::show`].
