@@ -40,7 +40,11 @@ fn template() -> Neff {
                     format!("TENSOR_TENSOR op=ADD src0=a[0:{n}] src1=c[0:{n}] dst=b[0:{n}]")
                 }
                 2 => format!("COPY src=a[0:{n}] dst=b[0:{n}]"),
-                _ => format!("TENSOR_SCALAR ops=SUBTRACT,MAX imm=0.5,0.0 src=a[0:{n}] dst=b[0:{n}]"),
+                // ACT has few pairs of operators.
+                _ => {
+                    let ops = if engine == EngineId::Act { "ADD,BYPASS" } else { "SUBTRACT,MAX" };
+                    format!("TENSOR_SCALAR ops={ops} imm=0.5,0.0 src=a[0:{n}] dst=b[0:{n}]")
+                }
             };
             lines += &format!("{name} {line} channels=128\n");
         }
@@ -128,7 +132,8 @@ fn measure(words: usize, tier: Tier) {
     let started = Instant::now();
     let mut options = Options::default();
     options.tier = tier;
-    let mut session = Session::new(&Engine::new(), &program, options).expect("legal words");
+    let session = Session::new(&Engine::new(), &program, options);
+    let mut session = session.unwrap_or_else(|_| panic!("the stream has illegal words"));
     let made = started.elapsed().as_nanos();
     let report = session.run().expect("the program ends");
     let nanoseconds = started.elapsed().as_nanos();

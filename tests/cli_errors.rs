@@ -5,7 +5,8 @@ mod cli_support;
 use std::process::{Command, Stdio};
 
 use cli_support::*;
-use seqjit::runtime::isa::{EngineId, Word};
+use seqjit::runtime::isa::layouts::CTRL_WR;
+use seqjit::runtime::isa::{EngineId, Layout, Word, op};
 
 #[test]
 fn a_damaged_container_names_member_and_offset() {
@@ -125,6 +126,35 @@ fn a_fault_names_the_word_and_the_field() {
     assert_eq!(std::fs::read_dir(example.path("out")).unwrap().count(), 0);
     let text = example.run(&[]).expect(5);
     assert!(text.stderr.contains("word: TENSOR_LOAD addr=uint32@0x10"), "{}", text.stderr);
+}
+
+/// Debug stops end a run and say why (chapter 01 sections 8.3 and 12). PE runs first and sets up DVE, which has
+/// not started yet, with two stores of one word. How the other reasons end a run: HALT and the end of a stream
+/// as every program does, a fatal error as above.
+#[test]
+fn every_debug_stop_is_explained() {
+    const DVE: u64 = 0x28_02B6_0000;
+    const BREAKPOINTS: u64 = DVE + 0x4004;
+    // Bit 0 enables breakpoints and bit 4 the first address, which is 0; bit 3 enables the step count.
+    let cases = [
+        ([(BREAKPOINTS, 1 << 4 | 1), (DVE + 0x4018, 0)], 0, "instruction breakpoint"),
+        ([(DVE + 0x14, 1), (DVE + 0x401C, 0)], 0, "external stop"),
+        ([(BREAKPOINTS, 1 << 3), (DVE + 0x4008, 1)], 1, "step count used up"),
+    ];
+    for ([first, second], slot, why) in cases {
+        let mut small = Small::new();
+        let mut write = Word::new(op::WRITE);
+        let (wr_size0, wr_size1) = (4, 4);
+        let ((addr0, data0), (addr1, data1)) = (first, second);
+        CTRL_WR { wr_size0, wr_size1, addr0, addr1, data0, data1 }.write(&mut write);
+        small.stream(EngineId::Pe).push(write);
+        small.stream(EngineId::Dve).push(word(EngineId::Dve, "NOP", "cycle=0"));
+        let example = Example::of(&small);
+        let text = example.run(&[]).expect(5).stderr;
+        assert!(text.contains(&format!("core 0 DVE stopped before word {slot}: {why}")), "{why}: {text}");
+        let error = example.run(&["--json"]).error(5, "fault");
+        assert_eq!(error["word"], slot, "{why}");
+    }
 }
 
 #[test]

@@ -13,7 +13,8 @@ use seqjit::runtime::isa::{EngineId, Execution, Generation, OpcodeInfo, Space, W
 use seqjit::runtime::machine::soc::SBUF_BASE;
 use seqjit::runtime::machine::{CoreSpec, Image, Machine, MachineOptions, Stream};
 use seqjit::runtime::num::Fp8;
-use seqjit::runtime::sequencer::{dma_turn, engine_turn};
+use seqjit::runtime::sequencer::{Limits, dma_turn, engine_turn_within};
+use seqjit::{Engine, Tier, Translator};
 use serde_json::Value;
 
 /// Cases that run, of those in the file, by the opcode they are about. Counting both keeps coverage from
@@ -121,14 +122,17 @@ impl Case {
         machine
     }
 
-    /// Runs the case; `Err` says how it differs.
-    fn run(&self) -> Result<(), String> {
+    /// Runs the case in a tier; `Err` says how it differs.
+    fn run(&self, engine: &Engine, tier: Tier) -> Result<(), String> {
         let mut machine = self.machine();
+        let translator = Translator::new(engine, tier);
+        let limits = Limits { translated: Some(&translator), ..Limits::default() };
         machine.start_all();
         loop {
             let mut progress = 0;
             for engine in EngineId::ALL {
-                progress += engine_turn(&mut machine, 0, engine, 256).map_err(|f| f.to_string())?.progress;
+                let turn = engine_turn_within(&mut machine, 0, engine, 256, &limits);
+                progress += turn.map_err(|f| f.to_string())?.progress;
             }
             for queue in 0..machine.cores[0].queues.len() {
                 progress += dma_turn(&mut machine, 0, queue).map_err(|f| f.to_string())?.progress;
@@ -186,8 +190,14 @@ fn small_programs_give_the_expected_bytes() {
     let Some(cases) = cases() else { return };
     let only = std::env::var("SEQJIT_CASE").unwrap_or_default();
     let covered: Vec<&Case> = cases.iter().filter(|c| c.is_covered() && c.name.contains(&only)).collect();
-    let failures: Vec<String> =
-        covered.iter().filter_map(|c| c.run().err().map(|e| format!("{}: {e}", c.name))).collect();
+    let engine = Engine::new();
+    // In native code the bytes are those of the model too.
+    let each = |tier| covered.iter().map(move |case| (*case, tier));
+    let runs = each(Tier::Interp).chain(each(Tier::Jit));
+    let failed = |(case, tier): (&Case, Tier)| {
+        case.run(&engine, tier).err().map(|why| format!("{} in {tier}: {why}", case.name))
+    };
+    let failures: Vec<String> = runs.filter_map(failed).collect();
     println!("{} of {} cases run", covered.len(), cases.len());
     assert!(failures.is_empty(), "{} of {} failed:\n{}", failures.len(), covered.len(), failures.join("\n"));
 }

@@ -128,7 +128,7 @@ fn every_compiled_family_is_listed() {
     let listed: BTreeSet<String> = program().image().cores[0].streams[EngineId::Dve.index()]
         .words
         .iter()
-        .map(|i| format!("{:?}", opcode_info(i.word.opcode()).unwrap().family))
+        .map(|i| format!("{:?}", opcode_info(i.word().opcode()).unwrap().family))
         .collect();
     assert!(families.is_subset(&listed), "{families:?}, listed: {listed:?}");
 }

@@ -70,7 +70,8 @@ fn the_command_reports_the_first_difference() {
         (&equal["equal"], &equal["ended"], &equal["words"]),
         (&true.into(), &"finished".into(), &4.into())
     );
-    assert!(equal["difference"].is_null());
+    assert!(equal["difference"].is_null() && equal["tier"] == "jit");
+    seqjit(["diff", &example.neff, "--tier", "interp", "--json"]).error(2, "usage");
     // The first element of the first lane is 0 + 0.
     let wrong =
         seqjit(["diff", &example.neff, "-i", &example.x, "--defect", "65", "--tier", "jit", "--json"])

@@ -40,7 +40,7 @@ fn a_missing_wait_is_a_race() {
     for name in ["vector_add", "vector_add_sunda", "softmax"] {
         let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("examples/{name}.neff"));
         let program = Program::open(path).unwrap();
-        let idle = |i: &Instruction| matches!(i.word.opcode(), op::EVENT_SEMAPHORE | op::NOP);
+        let idle = |i: &Instruction| matches!(i.word().opcode(), op::EVENT_SEMAPHORE | op::NOP);
         let mut tried = 0;
         for engine in EngineId::ALL {
             let words = &program.image().cores[0].streams[engine.index()].words;
@@ -64,7 +64,7 @@ fn remove_wait(image: &mut seqjit::runtime::machine::Image, engine: EngineId, sl
     let generation: Generation = image.generation;
     let core = Arc::make_mut(&mut image.cores[0]);
     let words = Arc::make_mut(&mut core.streams[engine.index()].words);
-    let mut word = words[slot].word;
+    let mut word = *words[slot].word();
     word.0[4] = 0;
     words[slot] = Instruction::new(word, generation);
 }

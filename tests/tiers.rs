@@ -140,11 +140,10 @@ fn large_programs_are_the_same_in_every_tier() {
 }
 
 /// Native code runs every word of the compiled programs but those that start transfers.
-#[test]
-fn no_word_falls_back() {
+fn no_word_falls_back(words: impl Fn(u64) -> bool) {
     let Some(folder) = common::data("neffs") else { return };
     let mut left = Vec::new();
-    for (name, program) in programs(&folder, |_| true) {
+    for (name, program) in programs(&folder, words) {
         let (report, _) = run(&Engine::new(), &program, Tier::Jit, Schedule::Fixed);
         let t = report.translations;
         let transfers = transfer_words(&program);
@@ -155,10 +154,21 @@ fn no_word_falls_back() {
     assert!(left.is_empty(), "\n{}", left.join("\n"));
 }
 
+#[test]
+fn no_word_of_a_compiled_program_falls_back() {
+    no_word_falls_back(|words| words < LARGE);
+}
+
+#[test]
+#[ignore = "takes a minute; .ci/run runs it"]
+fn no_word_of_a_large_program_falls_back() {
+    no_word_falls_back(|words| words >= LARGE);
+}
+
 /// Words that start transfers: the only ones that may call the interpreter.
 fn transfer_words(program: &Program) -> u64 {
     let streams = program.image().cores.iter().flat_map(|core| &core.streams);
-    let infos = streams.flat_map(|s| s.words.iter()).filter_map(|i| opcode_info(i.word.opcode()));
+    let infos = streams.flat_map(|s| s.words.iter()).filter_map(|i| opcode_info(i.word().opcode()));
     infos.filter(|info| info.family == Family::Dma).count() as u64
 }
 

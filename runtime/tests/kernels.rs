@@ -350,3 +350,22 @@ fn transposes() {
         }
     }
 }
+
+/// A MATMUL that was bound for other weights than are loaded when it runs leaves everything to the interpreter.
+#[test]
+fn weights_of_another_datatype_are_left_alone() {
+    let mut random = Random(5);
+    let mut machine = machine(Generation::Cayman);
+    fill(&mut machine, &mut random, Kind::Ordinary);
+    let [load, multiply] = Product::plain(Dtype::BFLOAT16, 32, 32, 16).decoded();
+    let [other, _] = Product::plain(Dtype::FP32, 32, 32, 16).decoded();
+    let mut x = exec(&mut machine);
+    LoadWeights::bind(&x, &load).unwrap().run(&mut x);
+    let word = MatMul::bind(&x, &multiply).unwrap();
+    LoadWeights::bind(&x, &other).unwrap().run(&mut x);
+    let before = machine.cores[0].psum.clone();
+    assert!(!word.run(&mut exec(&mut machine)));
+    for partition in 0..128 {
+        assert_eq!(before.partition(partition), machine.cores[0].psum.partition(partition));
+    }
+}

@@ -33,6 +33,7 @@ Examples:
 /// everything. The first difference is shown with its word, place and both values. Inputs that are not given are random.
 #[derive(clap::Args, Debug)]
 #[command(after_help = EXAMPLES)]
+#[command(mut_arg("tier", |tier| tier.default_value(Tier::Jit.name())))]
 pub struct Args {
     #[command(flatten)]
     setup: Setup,
@@ -62,8 +63,13 @@ pub fn run(args: &Args, out: &mut Output) -> Result<ExitCode, Failure> {
     options.cpu = setup.cpu.cpu.unwrap_or(options.cpu);
     let engine = Engine::build(options, args.defect).map_err(cpu::refused)?;
     let session = setup.session_with(&engine, &program, Some(SEED))?;
-    // Nothing can differ from the interpreter but another tier.
-    let tier = if setup.tier == Tier::Interp { Tier::Jit } else { setup.tier };
+    if setup.tier == Tier::Interp {
+        let message = "--tier interp: the interpreter is what others are compared with";
+        return Err(Failure::new(Code::Usage, message)
+            .with("field", "--tier")
+            .with("expected", "jit or auto"));
+    }
+    let tier = setup.tier;
     let pace = if args.by == By::Turn { Pace::Turn } else { Pace::Block };
     let mut bar = Bar::new(&program);
     let lockstep =

@@ -98,7 +98,7 @@ impl Session {
         let stream = &state.spec.streams[engine.index()];
         let (code, base) = (stream.words.clone(), stream.base);
         let instruction = &code[((pc - base) / WORD_BYTES as u64) as usize];
-        let opcode = instruction.word.opcode();
+        let opcode = instruction.word().opcode();
         let Ok(word) = &instruction.body else { return Ok(Lowered::Interpreted(Refusal::Opcode(opcode))) };
         let x = Exec { machine: &mut self.machine, core, engine, pc, ends_turn: false };
         if instruction.refused.is_some() {

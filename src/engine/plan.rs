@@ -62,10 +62,7 @@ pub(super) struct Entry {
     pub(super) how: How,
     pub(super) waits: Sync,
     pub(super) updates: Sync,
-    /// A block ends behind the word.
-    pub(super) ends_block: bool,
-    /// It has run, or was counted as if it had.
-    pub(super) counted: bool,
+    flags: u8,
     wait_mode: WaitMode,
     wait_index: u8,
     update_index: u8,
@@ -78,6 +75,24 @@ pub(super) struct Entry {
 }
 
 impl Entry {
+    const ENDS_BLOCK: u8 = 1;
+    const COUNTED: u8 = 2;
+
+    /// A block ends behind the word.
+    pub(super) fn ends_block(&self) -> bool {
+        self.flags & Entry::ENDS_BLOCK != 0
+    }
+
+    /// It has run, or was counted as if it had; where it has no body, it counts as retired.
+    pub(super) fn is_counted(&self) -> bool {
+        self.flags & Entry::COUNTED != 0
+    }
+
+    /// From now on it is.
+    pub(super) fn count(&mut self) {
+        self.flags |= Entry::COUNTED;
+    }
+
     /// The word neither waits nor updates.
     pub(super) fn is_plain(&self) -> bool {
         self.waits == Sync::None && self.updates == Sync::None
@@ -203,7 +218,7 @@ impl Planner<'_> {
             if self.plans.entries[slot].how == How::Open {
                 let x = Exec { machine, core, engine, pc: 0, ends_turn: false };
                 let mut entry = self.plan(&x, &code[slot]);
-                entry.ends_block = slot + 1 == block_end;
+                entry.flags |= if slot + 1 == block_end { Entry::ENDS_BLOCK } else { 0 };
                 self.plans.entries[slot] = entry;
             }
         }
@@ -213,7 +228,7 @@ impl Planner<'_> {
     }
 
     fn plan(&mut self, x: &Exec<'_>, instruction: &Instruction) -> Entry {
-        let legal = self.plans.legal.as_ref().is_some_and(|l| l[usize::from(instruction.word.opcode())]);
+        let legal = self.plans.legal.as_ref().is_some_and(|l| l[usize::from(instruction.word().opcode())]);
         let Some(w) = block::executable(instruction).filter(|w| legal && !block::is_for_sequencer(w)) else {
             return Entry { how: How::Sequencer, ..Entry::default() };
         };
@@ -222,7 +237,8 @@ impl Planner<'_> {
             Err(why) => Err(why),
             Ok(Lowering::Control(Control::Nothing(flow))) => {
                 // The flow says whether it counts.
-                Ok(Entry { counted: flow != Flow::Skip, ..Entry::new(w, How::Nothing) })
+                let flags = if flow == Flow::Skip { 0 } else { Entry::COUNTED };
+                Ok(Entry { flags, ..Entry::new(w, How::Nothing) })
             }
             Ok(Lowering::Control(_)) => Ok(Entry { number: NONE, ..Entry::new(w, How::Registers) }),
             Ok(_) if moving => Ok(Entry { number: NONE, ..Entry::new(w, How::Moving) }),
@@ -246,5 +262,16 @@ impl Planner<'_> {
         let packed = Packed::of(binding, x.machine.generation);
         self.plans.operands.extend_from_slice(packed.as_slice());
         Entry { number, operands, ..Entry::new(w, How::Native) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Entry;
+
+    /// Streams have a million words: their plans are meant to stay small beside them.
+    #[test]
+    fn plans_are_small() {
+        assert!(size_of::<Entry>() <= 20);
     }
 }

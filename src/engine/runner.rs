@@ -89,8 +89,8 @@ impl Runner<'_> {
             }
             let Some(done) = self.word(slot, &code[slot], entry) else { break ExitReason::Fault };
             ran.progress += 1;
-            self.counters.blocks += u64::from(entry.ends_block);
-            block_starts = entry.ends_block;
+            self.counters.blocks += u64::from(entry.ends_block());
+            block_starts = entry.ends_block();
             if done.ends_turn {
                 ran.ends_turn = true;
                 break ExitReason::Turn;
@@ -148,7 +148,7 @@ impl Runner<'_> {
         for update in updates.iter().flatten() {
             done.ends_turn |= sequencer::publish(self.machine, core, engine, update);
         }
-        self.engine_mut().end_word(instruction.word.opcode(), done.flow);
+        self.engine_mut().end_word(instruction.word().opcode(), done.flow);
         Some(done)
     }
 
@@ -189,7 +189,7 @@ impl Runner<'_> {
             How::Moving => self.moving(slot, instruction),
             How::Nothing => {
                 self.counters.words += 1;
-                let flow = if entry.counted { Flow::Next } else { Flow::Skip };
+                let flow = if entry.is_counted() { Flow::Next } else { Flow::Skip };
                 Some(Done { flow, ..Done::PLAIN })
             }
             How::Registers if !entry.is_plain() => self.one_on_registers(slot, instruction),
@@ -238,7 +238,9 @@ impl Runner<'_> {
         let Stretch { core, engine, code, .. } = *self.stretch;
         let entry = &mut self.plans.entries[slot];
         if entry.number == NONE {
-            if !std::mem::replace(&mut entry.counted, true) && self.tier != Tier::Jit {
+            let counted = entry.is_counted();
+            entry.count();
+            if !counted && self.tier != Tier::Jit {
                 return None;
             }
             let core = &self.machine.cores[core];
@@ -259,14 +261,14 @@ impl Runner<'_> {
     /// A word whose shape has no code yet.
     fn cold(&mut self, slot: usize, instruction: &Instruction, entry: Entry) -> Option<Done> {
         // What a plan expects has been counted when it was made.
-        if self.plans.entries[slot].counted {
+        if self.plans.entries[slot].is_counted() {
             self.shapes.warm(entry.number, self.tier);
             if let Some(work) = self.shapes.compile_due(self.cache) {
                 self.counters.add(&work);
                 return self.body(slot, instruction, entry);
             }
         }
-        self.plans.entries[slot].counted = true;
+        self.plans.entries[slot].count();
         let done = self.interpret(instruction)?;
         self.counters.interpreted += 1;
         Some(done)
@@ -281,7 +283,7 @@ impl Runner<'_> {
     /// The interpreter's function; where it finds a fault it has done nothing, and the sequencer raises it.
     fn interpret(&mut self, instruction: &Instruction) -> Option<Done> {
         let Stretch { core, engine, .. } = *self.stretch;
-        let (Ok(w), Some(handler)) = (&instruction.body, instruction.handler) else { return None };
+        let (Ok(w), Some(handler)) = (&instruction.body, instruction.handler()) else { return None };
         let pc = self.engine().pc;
         let mut x = Exec { machine: self.machine, core, engine, pc, ends_turn: false };
         let flow = handler(&mut x, w).ok()?;

@@ -58,8 +58,8 @@ pub(crate) fn check_streams(neff: &Neff, image: &Image, strict: bool) -> Vec<Wor
             let handled = legal_opcodes(engine, image.generation, strict, programs.as_ref(), true);
             let stream = &core.streams[engine.index()];
             for (slot, instruction) in stream.words.iter().enumerate() {
-                let opcode = instruction.word.opcode();
-                let mut found = check_bytes(&instruction.word, &cx);
+                let opcode = instruction.word().opcode();
+                let mut found = check_bytes(instruction.word(), &cx);
                 found.extend(check_in_program(core, stream, slot));
                 if found.iter().all(|f| f.severity == Severity::Warning) {
                     found.extend(check_executable(instruction, &handled, &cx));
@@ -138,7 +138,7 @@ fn check_in_program(core: &CoreSpec, stream: &Stream, slot: usize) -> Option<Fin
             return error("branch-target", "br_immediate", 48, format!("0x{target:x}"), expected);
         }
     }
-    let previous = slot.checked_sub(1).map(|s| words[s].word.opcode());
+    let previous = slot.checked_sub(1).map(|s| words[s].word().opcode());
     let owner = [op::PSEUDO_DMA_DIRECT2D, op::PSEUDO_TRIGGER_COLLECTIVE2];
     if decoded.info.byte == op::PSEUDO_EXTENSION && !previous.is_some_and(|p| owner.contains(&p)) {
         let found = previous.map_or("no word".into(), |p| format!("opcode 0x{p:02x}"));

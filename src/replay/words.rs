@@ -32,13 +32,13 @@ pub(super) fn pair(
         let Some(origin) = *origin else { continue };
         found += 1;
         let theirs = stream.get(origin);
-        if theirs.is_some_and(|theirs| theirs.word == *word) {
+        if theirs.is_some_and(|theirs| theirs.word() == word) {
             continue;
         }
         let pseudo = theirs.and_then(|theirs| theirs.body.as_ref().ok()).filter(|d| d.info.is_pseudo());
         match (theirs, pseudo) {
             (Some(theirs), Some(d)) if d.info.byte == op::PSEUDO_DMA_DIRECT2D => {
-                let here = lowering(word, &theirs.word);
+                let here = lowering(word, theirs.word());
                 placed.extend(here.ok_or_else(|| foreign(graph, engine, slot, origin))?);
             }
             (_, Some(d)) => {
@@ -49,7 +49,7 @@ pub(super) fn pair(
         }
     }
     // The loader deletes the container's CC (chapter 10 section 7).
-    let kept = stream.iter().filter(|i| i.word.opcode() != op::PSEUDO_BRANCH_LABEL).count();
+    let kept = stream.iter().filter(|i| i.word().opcode() != op::PSEUDO_BRANCH_LABEL).count();
     if found != kept {
         return Err(ReplayError::Missing { graph: graph.to_owned(), engine, found, expected: kept });
     }

@@ -244,6 +244,6 @@ fn fault(machine: &mut Machine, core: usize, engine: EngineId, pc: u64, kind: Fa
     let spec = &machine.cores[core].spec;
     let stream = &spec.streams[engine.index()];
     let slot = pc.wrapping_sub(stream.base) / 64;
-    let word = stream.words.get(slot as usize).map(|i| i.word);
+    let word = stream.words.get(slot as usize).map(|i| *i.word());
     Fault { core, engine, pc, slot, word: word.map(Box::new), kind }
 }

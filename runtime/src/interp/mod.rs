@@ -99,22 +99,41 @@ crate::for_each_opcode!(handler_table);
 /// A word of a stream, decoded once.
 #[derive(Clone, Debug)]
 pub struct Instruction {
-    /// The bytes.
-    pub word: Word,
-    /// Operands, or why they cannot be read: a stream may hold such a word as long as nothing runs it.
-    pub body: Result<Decoded, DecodeError>,
-    /// Its interpreter function.
-    pub handler: Option<Handler>,
+    /// The word with its operands, or why they cannot be read: a stream may hold such a word as long as nothing
+    /// runs it.
+    pub body: Result<Decoded, Undecoded>,
     /// Set where the word violates a rule and its program was loaded without validation: running it
     /// faults with this.
     pub refused: Option<Arc<FaultKind>>,
 }
 
+/// A word that cannot be decoded.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Undecoded {
+    /// The bytes.
+    pub word: Word,
+    /// Why.
+    pub error: DecodeError,
+}
+
 impl Instruction {
     /// Decodes a word for a generation.
     pub fn new(word: Word, generation: Generation) -> Self {
-        let handler = HANDLERS[usize::from(word.opcode())];
-        Instruction { word, body: decode(&word, generation), handler, refused: None }
+        let body = decode(&word, generation).map_err(|error| Undecoded { word, error });
+        Instruction { body, refused: None }
+    }
+
+    /// The bytes.
+    pub fn word(&self) -> &Word {
+        match &self.body {
+            Ok(decoded) => &decoded.word,
+            Err(undecoded) => &undecoded.word,
+        }
+    }
+
+    /// The interpreter function of its opcode.
+    pub fn handler(&self) -> Option<Handler> {
+        HANDLERS[usize::from(self.word().opcode())]
     }
 
     /// Makes running the word fault with what a check found.

@@ -134,7 +134,7 @@ pub fn exit(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
 /// The functions of the engine's stream: slot and operands of their begin.
 fn begins<'x>(x: &'x Exec<'_>) -> impl Iterator<Item = (usize, PSEUDO_FUNCTION_BEGIN)> + use<'x> {
     let words = x.machine.cores[x.core].engines[x.engine.index()].code.iter().enumerate();
-    words.filter(|(_, i)| i.word.opcode() == op::PSEUDO_FUNCTION_BEGIN).filter_map(|(slot, i)| {
+    words.filter(|(_, i)| i.word().opcode() == op::PSEUDO_FUNCTION_BEGIN).filter_map(|(slot, i)| {
         let operands = &i.body.as_ref().ok()?.operands;
         Some((slot, *PSEUDO_FUNCTION_BEGIN::of(operands)?))
     })

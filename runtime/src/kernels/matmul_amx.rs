@@ -70,31 +70,70 @@ fn pairs(order: &Order, group: usize) -> impl Iterator<Item = (usize, Option<usi
     (first..middle).zip((middle..end).map(Some).chain(std::iter::repeat(None)))
 }
 
-/// Tiles of the moving operand of one panel: for every 16 positions and every group of rows one tile, in which a row
-/// is a pair of rows and an element a position.
+/// The moving operand as tiles: for every 16 positions and every group of rows one tile, in which a row is a pair of
+/// rows and an element a position.
 #[derive(Default)]
-pub(super) struct PackedPanel(Vec<Tile>);
+pub(super) struct PackedMoving {
+    tiles: Vec<Tile>,
+    groups: usize,
+}
 
-impl PackedPanel {
-    /// Lays out a panel of values that are bfloat16, of rows with one contraction lane.
-    pub(super) fn pack(&mut self, panel: &[f32], order: &Order) {
-        let groups = order.ends().len();
-        self.0.resize(PANEL / ROWS * groups, [[0; ROWS]; ROWS]);
+impl PackedMoving {
+    /// Makes room for an operand whose rows have one contraction lane. What no pair is put into multiplies as zero;
+    /// positions beyond the last one hold anything.
+    pub(super) fn reset(&mut self, order: &Order, positions: usize) {
+        self.groups = order.ends().len();
+        self.tiles.resize(positions.next_multiple_of(PANEL) / ROWS * self.groups, [[0; ROWS]; ROWS]);
+        let pairs = pairs(order, self.groups - 1).count();
+        for tile in self.tiles.iter_mut().skip(self.groups - 1).step_by(self.groups) {
+            tile[pairs..].fill([0; ROWS]);
+        }
+    }
+
+    /// Lays out a panel of values that are bfloat16, from a position on.
+    pub(super) fn place_panel(&mut self, order: &Order, position: usize, panel: &[f32]) {
         let row = |summand: usize| &panel[summand * PANEL..][..PANEL];
-        for group in 0..groups {
-            let mut filled = 0;
+        for group in 0..self.groups {
             for (k, (even, odd)) in pairs(order, group).enumerate() {
                 let mut pairs = [0; PANEL];
                 pair_up(row(even), odd.map_or(&[0.0; PANEL], row), &mut pairs);
                 for (block, pairs) in pairs.as_chunks().0.iter().enumerate() {
-                    self.0[block * groups + group][k] = *pairs;
+                    self.tiles[(position / ROWS + block) * self.groups + group][k] = *pairs;
                 }
-                filled = k + 1;
-            }
-            for block in 0..PANEL / ROWS {
-                self.0[block * groups + group][filled..].fill([0; ROWS]);
             }
         }
+    }
+
+    /// Lays out rows of packed bfloat16: `row` gives that of a summand.
+    pub(super) fn place_rows<'a>(&mut self, order: &Order, row: impl Fn(usize) -> &'a [u8]) {
+        for group in 0..self.groups {
+            for (k, (even, odd)) in pairs(order, group).enumerate() {
+                let tiles = self.tiles.iter_mut().skip(group).step_by(self.groups).map(|tile| &mut tile[k]);
+                let even = row(even).as_chunks().0;
+                match odd {
+                    Some(odd) => interleave(even, row(odd).as_chunks().0, tiles),
+                    None => interleave(even, &vec![[0; 2]; even.len()], tiles),
+                }
+            }
+        }
+    }
+}
+
+/// Pairs of packed bfloat16, the even one low, to runs of 16 positions.
+fn interleave<'a>(even: &[[u8; 2]], odd: &[[u8; 2]], runs: impl Iterator<Item = &'a mut [u32; ROWS]>) {
+    for ((even, odd), run) in even.chunks(ROWS).zip(odd.chunks(ROWS)).zip(runs) {
+        match (even.as_array::<ROWS>(), odd.as_array::<ROWS>()) {
+            // Of a known length, so that it becomes vector code.
+            (Some(even), Some(odd)) => pair_up_bytes(even, odd, run),
+            _ => pair_up_bytes(even, odd, run),
+        }
+    }
+}
+
+#[inline(always)]
+fn pair_up_bytes(even: &[[u8; 2]], odd: &[[u8; 2]], pairs: &mut [u32; ROWS]) {
+    for ((pair, even), odd) in pairs.iter_mut().zip(even).zip(odd) {
+        *pair = u32::from_le_bytes([even[0], even[1], odd[0], odd[1]]);
     }
 }
 
@@ -126,11 +165,12 @@ pub(super) trait Tiles {
     );
 }
 
-/// The sums of one panel of so many positions.
+/// The sums of the panel at a position, of so many positions.
 pub(super) fn product(
     tiles: &mut impl Tiles,
     weights: &PackedWeights,
-    panel: &PackedPanel,
+    moving: &PackedMoving,
+    position: usize,
     width: usize,
     sink: &mut impl Sink,
 ) {
@@ -138,7 +178,8 @@ pub(super) fn product(
     let mut sums = [[0.0; PANEL]; 2 * ROWS];
     for (block, columns) in weights.tiles.chunks_exact(2 * groups).enumerate() {
         for at in (0..width).step_by(2 * ROWS) {
-            let [left, right] = [0, 1].map(|k| &panel.0[(at / ROWS + k) * groups..][..groups]);
+            let block = |k| (position + at) / ROWS + k;
+            let [left, right] = [0, 1].map(|k| &moving.tiles[block(k) * groups..][..groups]);
             tiles.product(columns, [left, right], &mut sums, at);
         }
         let first = block * 2 * ROWS;
@@ -385,10 +426,18 @@ mod tests {
         let ordered: Vec<f32> =
             order.summands.iter().flat_map(|(_, row)| x[row * PANEL..][..PANEL].iter().copied()).collect();
         let weights = PackedWeights::new(&w, &offsets, &order, columns).expect("all are bfloat16");
-        let mut panel = PackedPanel::default();
-        panel.pack(&ordered, &order);
+        let mut moving = PackedMoving::default();
+        moving.reset(&order, width);
+        // Both ways to lay out the moving operand, the same values.
+        if columns.is_multiple_of(2) {
+            moving.place_panel(&order, 0, &ordered);
+        } else {
+            let bytes: Vec<u8> =
+                ordered.iter().flat_map(|v| ((v.to_bits() >> 16) as u16).to_le_bytes()).collect();
+            moving.place_rows(&order, |summand| &bytes[summand * PANEL * 2..][..width * 2]);
+        }
         let mut sums = Collect(Vec::new());
-        product(tiles, &weights, &panel, width, &mut sums);
+        product(tiles, &weights, &moving, 0, width, &mut sums);
         assert_eq!(sums.0.len(), columns);
         for (column, sums) in sums.0.iter().enumerate() {
             for (n, sum) in sums[..width].iter().enumerate() {
@@ -400,7 +449,7 @@ mod tests {
     }
 
     const SHAPES: [(usize, usize, usize); 7] =
-        [(128, 128, 64), (32, 32, 32), (33, 5, 17), (1, 1, 1), (95, 100, 50), (2, 16, 64), (127, 33, 33)];
+        [(128, 128, 64), (128, 127, 64), (33, 5, 17), (1, 1, 1), (95, 100, 50), (2, 16, 64), (127, 33, 33)];
 
     #[test]
     fn tiles_follow_the_definition() {

@@ -6,7 +6,7 @@
 use std::cell::Cell;
 
 use super::matmul::{self, Order, PANEL, Rounding, Sink, Stationary};
-use super::matmul_amx::{self, Amx, PackedPanel, PackedWeights};
+use super::matmul_amx::{self, Amx, PackedWeights};
 use super::pe_moving::{Adjust, Moving, lowest_exponent};
 use super::transpose::{self, SQUARE};
 use crate::interp::pe::{MAX_LANES, Multiply, ResultKind, Tile, WeightLoad, flushes, operand};
@@ -164,18 +164,22 @@ impl MatMul {
         let mut moving = MOVING.take();
         let core = x.core();
         let order = Order::new(c.packing.lanes(), c.tile.rows);
-        let tiles = self.tiles(&mut core.pe, &order);
-        // A transposing word looks at the moving operand before it is adjusted; tile instructions flush themselves.
-        let untouched = tiles.is_some() || matches!(result, ResultKind::Raw(_));
-        let adjust = if untouched { Adjust::Keep } else { Adjust::of(c) };
-        let lowest = moving.gather(c, walk, core.memory(walk.space), core.spec.fp8, &order, adjust);
-        match result {
-            ResultKind::Fp32 => self.floats(core, &order, &moving, lowest, tiles),
-            ResultKind::Uint32 => self.integers(core, &order, &moving),
-            ResultKind::Raw(dtype) => match one_hot_rows(&order, &moving) {
-                Some(rows) => self.copy(core, &moving, &rows),
-                None => self.cast(core, &order, &mut moving, *dtype),
-            },
+        if let Some(tiles) = self.tiles(&mut core.pe, &order) {
+            moving.gather_tiles(c, walk, core.memory(walk.space), core.spec.fp8, &order);
+            self.floats_in_tiles(core, &moving, tiles);
+        } else {
+            // A transposing word looks at the moving operand before it is adjusted.
+            let transposing = matches!(result, ResultKind::Raw(_));
+            let adjust = if transposing { Adjust::Keep } else { Adjust::of(c) };
+            let lowest = moving.gather(c, walk, core.memory(walk.space), core.spec.fp8, &order, adjust);
+            match result {
+                ResultKind::Fp32 => self.floats(core, &order, &moving, lowest),
+                ResultKind::Uint32 => self.integers(core, &order, &moving),
+                ResultKind::Raw(dtype) => match one_hot_rows(&order, &moving) {
+                    Some(rows) => self.copy(core, &moving, &rows),
+                    None => self.cast(core, &order, &mut moving, *dtype),
+                },
+            }
         }
         note_written(cells, &mut core.psum, c.tile.cols);
         MOVING.set(moving);
@@ -215,23 +219,19 @@ impl MatMul {
         Some(tiles)
     }
 
-    fn floats(&self, core: &mut Core, order: &Order, moving: &Moving, lowest: u32, tiles: Option<Amx>) {
+    fn floats_in_tiles(&self, core: &mut Core, moving: &Moving, mut tiles: Amx) {
+        let Core { psum, pe, .. } = core;
+        let Some(packed) = &pe.packed else { return };
+        let mut cursor = self.0.cells.start();
+        for (first, width) in moving.widths() {
+            let mut sums = self.sink(psum, &mut cursor, width);
+            matmul_amx::product(&mut tiles, &packed.weights, &moving.tiles, first, width, &mut sums);
+        }
+    }
+
+    fn floats(&self, core: &mut Core, order: &Order, moving: &Moving, lowest: u32) {
         let Core { psum, pe, .. } = core;
         let mut cursor = self.0.cells.start();
-        if let (Some(mut tiles), Some(packed)) = (tiles, &pe.packed) {
-            let mut packed_panel = PackedPanel::default();
-            for (_, width, panel) in moving.panels() {
-                packed_panel.pack(panel, order);
-                matmul_amx::product(
-                    &mut tiles,
-                    &packed.weights,
-                    &packed_panel,
-                    width,
-                    &mut self.sink(psum, &mut cursor, width),
-                );
-            }
-            return;
-        }
         let offsets = self.offsets(order);
         let rounding = self.rounding(&pe.weights, &offsets, lowest);
         let stationary =

@@ -2,6 +2,7 @@
 //! summand in the order of the sum.
 
 use super::matmul::{Order, PANEL};
+use super::matmul_amx::PackedMoving;
 use crate::interp::Walk;
 use crate::interp::pe::{Common, flushes};
 use crate::isa::Dtype;
@@ -80,11 +81,38 @@ pub(super) struct Moving {
     panels: Vec<f32>,
     row: Vec<f32>,
     bytes: Vec<u8>,
+    /// The operand for tile registers, see [`Moving::gather_tiles`].
+    pub(super) tiles: PackedMoving,
     summands: usize,
     positions: usize,
 }
 
 impl Moving {
+    /// Reads the operand of a word for tile registers, which flush subnormals themselves. Its datatype is one that
+    /// fits bfloat16, its rows have one contraction lane.
+    pub(super) fn gather_tiles(
+        &mut self,
+        c: &Common,
+        walk: &Walk,
+        memory: &Partitions,
+        fp8: Fp8,
+        order: &Order,
+    ) {
+        let mut tiles = std::mem::take(&mut self.tiles);
+        tiles.reset(order, walk.count);
+        if c.dtype == Dtype::BFLOAT16 && walk.as_slice(memory, 0).is_some() {
+            self.positions = walk.count;
+            let row = |summand: usize| walk.as_slice(memory, order.summands[summand].1).unwrap_or_default();
+            tiles.place_rows(order, row);
+        } else {
+            self.gather(c, walk, memory, fp8, order, Adjust::Keep);
+            for (position, _, panel) in self.panels() {
+                tiles.place_panel(order, position, panel);
+            }
+        }
+        self.tiles = tiles;
+    }
+
     /// Reads the operand of a word: one lane of `walk` a row of the tile, `positions` elements a contraction lane,
     /// plane by plane (decisions 05-8, 05-9). Returns the lowest exponent field where tiny results matter, else 0.
     pub(super) fn gather(
@@ -104,12 +132,11 @@ impl Moving {
             self.panels.resize(values, 0.0);
         }
         self.row.resize(walk.count, 0.0);
-        let plain = c.dtype == Dtype::FP32 && adjust == Adjust::Keep;
+        let plain = c.dtype == Dtype::FP32 && adjust == Adjust::Keep && lanes == 1;
         let mut lowest = u32::MAX;
         for first in (0..self.summands).step_by(lanes) {
             let (_, row) = order.summands[first];
-            if plain && let Some(bytes) = walk.as_slice(memory, row) {
-                self.place(first, bytes.as_chunks().0.iter().map(|b| f32::from_le_bytes(*b)));
+            if plain && self.place_bytes(first, walk, memory, row) {
                 continue;
             }
             self.read(walk, memory, row, c.dtype, fp8);
@@ -118,11 +145,12 @@ impl Moving {
                 lowest = lowest.min(lowest_exponent(&self.row));
             }
             let row = std::mem::take(&mut self.row);
-            for lane in 0..lanes {
-                self.place(first + lane, row[lane * self.positions..][..self.positions].iter().copied());
+            for (lane, values) in row.chunks_exact(self.positions).enumerate() {
+                self.place(first + lane, 0, values, |v| v);
             }
             self.row = row;
         }
+        self.clear_tail();
         if adjust == Adjust::Flush { lowest } else { 0 }
     }
 
@@ -146,29 +174,59 @@ impl Moving {
         }
     }
 
-    /// Puts the values of one summand into the panels; what is left of the last panel becomes zero.
-    #[inline]
-    fn place(&mut self, summand: usize, values: impl ExactSizeIterator<Item = f32>) {
-        let mut values = values;
-        let stride = self.summands * PANEL;
-        for panel in self.panels[summand * PANEL..].chunks_mut(stride).take(self.positions.div_ceil(PANEL)) {
-            let panel = &mut panel[..PANEL];
-            if values.len() >= PANEL {
-                for (to, v) in panel.iter_mut().zip(&mut values) {
-                    *to = v;
-                }
-            } else {
-                panel.fill_with(|| values.next().unwrap_or(0.0));
+    /// Puts one lane of fp32 into the panels without a copy in between; `false` if it has steps.
+    fn place_bytes(&mut self, summand: usize, walk: &Walk, memory: &Partitions, lane: usize) -> bool {
+        let row = memory.partition(walk.partition + lane);
+        let (mut cursor, mut done) = (walk.start(), 0);
+        while done < walk.count {
+            let (at, step, run) = walk.next_run(&mut cursor, walk.count - done);
+            if step != walk.size as isize {
+                return false;
             }
+            let values = row[at as usize..][..run * walk.size].as_chunks().0;
+            self.place(summand, done, values, f32::from_le_bytes);
+            done += run;
+        }
+        true
+    }
+
+    /// Puts values of one summand into the panels, from a position on.
+    #[inline]
+    fn place<T: Copy>(
+        &mut self,
+        summand: usize,
+        position: usize,
+        mut values: &[T],
+        value: impl Fn(T) -> f32,
+    ) {
+        let stride = self.summands * PANEL;
+        let (mut panel, mut at) = (position / PANEL, position % PANEL);
+        while !values.is_empty() {
+            let (now, later) = values.split_at(values.len().min(PANEL - at));
+            let row = &mut self.panels[panel * stride + summand * PANEL + at..][..now.len()];
+            row.iter_mut().zip(now).for_each(|(to, v)| *to = value(*v));
+            (panel, at, values) = (panel + 1, 0, later);
+        }
+    }
+
+    /// Makes what is left of the last panel zero: kernels work on whole vectors.
+    fn clear_tail(&mut self) {
+        let (panel, used) = (self.positions / PANEL, self.positions % PANEL);
+        if used > 0 {
+            let rows = &mut self.panels[panel * self.summands * PANEL..][..self.summands * PANEL];
+            rows.chunks_exact_mut(PANEL).for_each(|row| row[used..].fill(0.0));
         }
     }
 
     /// Panels: the first position, how many there are, and [`PANEL`] values for each summand.
     pub(super) fn panels(&self) -> impl Iterator<Item = (usize, usize, &[f32])> {
         let size = self.summands * PANEL;
-        (0..self.positions).step_by(PANEL).map(move |first| {
-            let width = PANEL.min(self.positions - first);
-            (first, width, &self.panels[first / PANEL * size..][..size])
-        })
+        self.widths().map(move |(first, width)| (first, width, &self.panels[first / PANEL * size..][..size]))
+    }
+
+    /// Panels: the first position, and how many there are.
+    pub(super) fn widths(&self) -> impl Iterator<Item = (usize, usize)> {
+        let positions = self.positions;
+        (0..positions).step_by(PANEL).map(move |first| (first, PANEL.min(positions - first)))
     }
 }

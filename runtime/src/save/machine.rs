@@ -73,7 +73,7 @@ impl Machine {
             return Ok(());
         }
         let stream = &self.cores[core].spec.streams[engine.index()];
-        let mut words: Vec<Word> = stream.words.iter().map(|instruction| instruction.word).collect();
+        let mut words: Vec<Word> = stream.words.iter().map(|instruction| *instruction.word()).collect();
         for (slot, word) in changed {
             *words.get_mut(*slot).ok_or(Damaged("a word lies behind the end of its stream"))? = *word;
         }
@@ -85,7 +85,7 @@ impl Machine {
 /// Words that an engine has read anew since they were loaded, and their positions.
 fn changed_words(core: &Core, engine: EngineId) -> Vec<(usize, Word)> {
     let loaded = core.spec.streams[engine.index()].words.iter();
-    let seen = core.engines[engine.index()].code.iter().map(|instruction| instruction.word);
-    let pairs = seen.zip(loaded).enumerate().filter(|(_, (seen, loaded))| *seen != loaded.word);
+    let seen = core.engines[engine.index()].code.iter().map(|instruction| *instruction.word());
+    let pairs = seen.zip(loaded).enumerate().filter(|(_, (seen, loaded))| *seen != *loaded.word());
     pairs.map(|(slot, (seen, _))| (slot, seen)).collect()
 }

@@ -49,7 +49,7 @@ impl Machine {
     /// Gives an engine the words of its stream, of which some may be new.
     pub(crate) fn decode_again(&mut self, core: usize, engine: EngineId, words: &[Word]) {
         let old = self.cores[core].engines[engine.index()].code.clone();
-        if words.iter().eq(old.iter().map(|i| &i.word)) {
+        if words.iter().eq(old.iter().map(|i| i.word())) {
             return;
         }
         let spec = self.cores[core].spec.clone();
@@ -63,7 +63,7 @@ impl Machine {
             activation_functions: Some(&functions),
         };
         let renew = |(old, word): (&Instruction, &Word)| {
-            if old.word == *word { old.clone() } else { checked(*word, &cx) }
+            if old.word() == word { old.clone() } else { checked(*word, &cx) }
         };
         self.cores[core].engines[engine.index()].code = old.iter().zip(words).map(renew).collect();
     }

@@ -198,8 +198,8 @@ fn execute(
     translated: Option<&dyn Translated>,
 ) -> Result<Step, Failed> {
     let instruction = &at.code[at.slot];
-    let failed = |kind| (Some(instruction.word), kind);
-    let opcode = instruction.word.opcode();
+    let failed = |kind| (Some(*instruction.word()), kind);
+    let opcode = instruction.word().opcode();
     if fresh {
         emit(&LogLine::Dispatch(opcode));
     }
@@ -246,15 +246,15 @@ fn dispatch<'c>(
     instruction: &'c Instruction,
     generation: Generation,
 ) -> Result<(&'c Decoded, Handler), FaultKind> {
-    let opcode = instruction.word.opcode();
+    let opcode = instruction.word().opcode();
     if !state.legal[usize::from(opcode)] {
         return Err(FaultKind::BadOpcode { opcode, engine: state.id, generation });
     }
-    let decoded = instruction.body.as_ref().map_err(|e| FaultKind::from(*e))?;
+    let decoded = instruction.body.as_ref().map_err(|e| FaultKind::from(e.error))?;
     if let Some(refused) = &instruction.refused {
         return Err(FaultKind::clone(refused));
     }
-    let handler = instruction.handler.ok_or_else(|| {
+    let handler = instruction.handler().ok_or_else(|| {
         FaultKind::unsupported(
             "opcode",
             match decoded.info.execution {

@@ -10,6 +10,7 @@ mod mutated;
 mod operands;
 mod pe;
 mod pool;
+mod running;
 mod sequencer;
 mod systematic;
 mod transfers;

@@ -184,7 +184,7 @@ impl Debugger<'_> {
         let mut words = Vec::new();
         for (number, core) in self.session.machine().cores.iter().enumerate() {
             for engine in core.engines.iter().filter(|e| only.is_none_or(|o| o == (number, e.id))) {
-                let slots = engine.code.iter().enumerate().filter(|(_, i)| i.word.opcode() == info.byte);
+                let slots = engine.code.iter().enumerate().filter(|(_, i)| i.word().opcode() == info.byte);
                 words.extend(slots.map(|(slot, _)| (number, engine.id, slot as u64)));
             }
         }

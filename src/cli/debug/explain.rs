@@ -24,7 +24,7 @@ pub fn next_slot(core: &Core, engine: EngineId) -> u64 {
 /// A word by slot and opcode.
 pub fn word(core: &Core, engine: EngineId, slot: u64) -> String {
     match core.engines[engine.index()].code.get(slot as usize) {
-        Some(instruction) => format!("word {slot} ({})", text::opcode_name(instruction.word.opcode())),
+        Some(instruction) => format!("word {slot} ({})", text::opcode_name(instruction.word().opcode())),
         None => format!("word {slot} (behind the last word)"),
     }
 }

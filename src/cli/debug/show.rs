@@ -182,9 +182,9 @@ impl Debugger<'_> {
         let state = &self.session.machine().cores[core];
         let Some(instruction) = state.engines[engine.index()].code.get(slot as usize) else { return Ok(()) };
         let generation = self.session.program().generation();
-        let text = match text::line(&instruction.word, generation, &self.names[core]) {
+        let text = match text::line(instruction.word(), generation, &self.names[core]) {
             Ok(line) => line.to_string(),
-            Err(error) => format!("{} ; {error}", instruction.word.to_hex()),
+            Err(error) => format!("{} ; {error}", instruction.word().to_hex()),
         };
         let next = if explain::next_slot(state, engine) == slot { "=>" } else { "  " };
         let stop =

@@ -125,7 +125,7 @@ impl Dump {
             What::Dram { name, offset } => format!("dram {name} byte {offset:#x}"),
         };
         let word = core.spec.streams[self.engine.index()].words.get(self.slot as usize);
-        let opcode = word.map(|w| crate::cli::text::opcode_name(w.word.opcode())).unwrap_or_default();
+        let opcode = word.map(|w| crate::cli::text::opcode_name(w.word().opcode())).unwrap_or_default();
         let (count, dtype) = (self.count, self.dtype.text());
         Ok(Taken {
             spec: self.text.clone(),

@@ -119,7 +119,7 @@ impl<R: RngCore> Maker<'_, R> {
         for (source, imm) in
             [(&mut operands.imm0_src, &mut operands.imm0), (&mut operands.imm1_src, &mut operands.imm1)]
         {
-            (*source, *imm) = (ImmSrc::PTR, Imm(4 * self.rng.random_range(0..super::WINDOW / 4)));
+            (*source, *imm) = (ImmSrc::INSTRUCTION, Imm(4 * self.rng.random_range(0..super::WINDOW / 4)));
         }
         operands.write(&mut self.case.word);
     }
