@@ -148,6 +148,7 @@ pub(super) struct StreamPlans {
     pub(super) entries: Vec<Entry>,
     /// Packed operands of all words.
     pub(super) operands: Vec<u32>,
+    /// Words that a kernel has run twice, with their operands.
     pub(super) kernels: Vec<Bound>,
     pub(super) runs: Vec<RunPlan>,
     /// Why words run in the interpreter, and how many have.
@@ -179,7 +180,7 @@ impl StreamPlans {
         self.runs.clear();
     }
 
-    fn reason(&mut self, why: Refusal) -> u32 {
+    pub(super) fn reason(&mut self, why: Refusal) -> u32 {
         let known = self.reasons.iter().position(|(reason, _)| *reason == why);
         let number = known.unwrap_or_else(|| {
             self.reasons.push((why, 0));
@@ -245,10 +246,7 @@ impl Planner<'_> {
             Ok(Lowering::Inline(lowering)) => {
                 (lowering.bind)(x, w).map_err(Refusal::from).map(|binding| self.native(x, w, &binding))
             }
-            Ok(Lowering::Kernel(kernel)) => (kernel.bind)(x, w).map(|bound| {
-                self.plans.kernels.push(bound);
-                Entry { number: self.plans.kernels.len() as u32 - 1, ..Entry::new(w, How::Kernel) }
-            }),
+            Ok(Lowering::Kernel(_)) => Ok(Entry { number: NONE, ..Entry::new(w, How::Kernel) }),
         };
         planned
             .unwrap_or_else(|why| Entry { number: self.plans.reason(why), ..Entry::new(w, How::Interpreter) })

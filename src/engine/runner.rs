@@ -174,6 +174,7 @@ impl Runner<'_> {
                     }
                 }
             }
+            How::Kernel if entry.number == NONE => self.unkept_kernel(slot, instruction),
             How::Kernel => {
                 let w = instruction.body.as_ref().ok()?;
                 let Stretch { core, engine, .. } = *self.stretch;
@@ -206,6 +207,41 @@ impl Runner<'_> {
             }
             How::Open | How::Sequencer => None,
         }
+    }
+
+    /// A word for a kernel whose operands are not kept. Most words of a long stream run once: operands are kept from the
+    /// second time on, so that memory does not grow with the stream.
+    fn unkept_kernel(&mut self, slot: usize, instruction: &Instruction) -> Option<Done> {
+        let w = instruction.body.as_ref().ok()?;
+        let Stretch { core, engine, .. } = *self.stretch;
+        let pc = self.engine().pc;
+        let mut x = Exec { machine: self.machine, core, engine, pc, ends_turn: false };
+        let bound = translate::lowering(&x, w).and_then(|lowering| match lowering {
+            Lowering::Kernel(kernel) => (kernel.bind)(&x, w),
+            Lowering::Inline(_) | Lowering::Control(_) => Err(Refusal::Checks),
+        });
+        let bound = match bound {
+            Ok(bound) => bound,
+            Err(why) => {
+                let number = self.plans.reason(why);
+                let entry = &mut self.plans.entries[slot];
+                (entry.how, entry.number) = (How::Interpreter, number);
+                let entry = *entry;
+                return self.body(slot, instruction, entry);
+            }
+        };
+        if !run_kernel(&mut x, w, &bound, self.cache.defect()) {
+            return self.fall_back(instruction, Refusal::Checks);
+        }
+        let ends_turn = x.ends_turn;
+        self.counters.words += 1;
+        let entry = &mut self.plans.entries[slot];
+        if entry.is_counted() {
+            entry.number = self.plans.kernels.len() as u32;
+            self.plans.kernels.push(bound);
+        }
+        entry.count();
+        Some(Done { flow: Flow::Next, ends_turn, may_disturb: true })
     }
 
     /// Runs words on the register file from a slot on; how many, `None`: the first one must be run in another way.
