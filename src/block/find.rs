@@ -75,8 +75,7 @@ pub fn find(code: &[Instruction], first: usize, breakpoints: Breakpoints<'_>) ->
 
 /// The word, if it can run without a fault of its own.
 pub fn executable(instruction: &Instruction) -> Option<&Decoded> {
-    let runs = instruction.handler().is_some() && instruction.refused.is_none();
-    instruction.body.as_ref().ok().filter(|_| runs)
+    instruction.body.as_ref().ok().filter(|_| instruction.handler().is_some())
 }
 
 /// Modes of the second wait and update that an EVENT_SEMAPHORE word has.

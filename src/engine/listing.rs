@@ -99,11 +99,8 @@ impl Session {
         let (code, base) = (stream.words.clone(), stream.base);
         let instruction = &code[((pc - base) / WORD_BYTES as u64) as usize];
         let opcode = instruction.word().opcode();
-        let Ok(word) = &instruction.body else { return Ok(Lowered::Interpreted(Refusal::Opcode(opcode))) };
+        let Ok(word) = &instruction.body else { return Ok(Lowered::Interpreted(Refusal::Checks)) };
         let x = Exec { machine: &mut self.machine, core, engine, pc, ends_turn: false };
-        if instruction.refused.is_some() {
-            return Ok(Lowered::Interpreted(Refusal::Checks));
-        }
         Ok(match translate::lowering(&x, word) {
             Err(why) => Lowered::Interpreted(why),
             Ok(Lowering::Control(Control::Nothing(_))) => Lowered::Nothing,

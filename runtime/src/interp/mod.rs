@@ -55,7 +55,7 @@ pub use walk::{Cursor, MAX_ELEMENTS, Walk};
 use std::sync::Arc;
 
 use crate::isa::check::{Finding, Severity};
-use crate::isa::{DecodeError, Decoded, Generation, Word, decode};
+use crate::isa::{Decoded, Generation, Word, decode};
 
 /// What the sequencer does after a word.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -99,35 +99,31 @@ crate::for_each_opcode!(handler_table);
 /// A word of a stream, decoded once.
 #[derive(Clone, Debug)]
 pub struct Instruction {
-    /// The word with its operands, or why they cannot be read: a stream may hold such a word as long as nothing
-    /// runs it.
-    pub body: Result<Decoded, Undecoded>,
-    /// Set where the word violates a rule and its program was loaded without validation: running it
-    /// faults with this.
-    pub refused: Option<Arc<FaultKind>>,
+    /// The word with its operands, or why it cannot run: a stream may hold such a word as long as nothing runs it.
+    pub body: Result<Decoded, Unrunnable>,
 }
 
-/// A word that cannot be decoded.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Undecoded {
+/// A word that cannot be decoded, or that violates a rule and whose program was loaded without validation.
+#[derive(Clone, Debug)]
+pub struct Unrunnable {
     /// The bytes.
     pub word: Word,
-    /// Why.
-    pub error: DecodeError,
+    /// Running it faults with this.
+    pub why: Arc<FaultKind>,
 }
 
 impl Instruction {
     /// Decodes a word for a generation.
     pub fn new(word: Word, generation: Generation) -> Self {
-        let body = decode(&word, generation).map_err(|error| Undecoded { word, error });
-        Instruction { body, refused: None }
+        let body = decode(&word, generation);
+        Instruction { body: body.map_err(|error| Unrunnable { word, why: Arc::new(error.into()) }) }
     }
 
     /// The bytes.
     pub fn word(&self) -> &Word {
         match &self.body {
             Ok(decoded) => &decoded.word,
-            Err(undecoded) => &undecoded.word,
+            Err(unrunnable) => &unrunnable.word,
         }
     }
 
@@ -136,12 +132,14 @@ impl Instruction {
         HANDLERS[usize::from(self.word().opcode())]
     }
 
-    /// Makes running the word fault with what a check found.
+    /// Makes running the word fault with what a check found; the first finding counts.
     pub fn refuse(&mut self, finding: &Finding) {
+        let Ok(Decoded { word, .. }) = self.body else { return };
         let Finding { field, found, expected, .. } = finding;
-        self.refused = Some(Arc::new(match finding.severity {
+        let why = match finding.severity {
             Severity::Unsupported => FaultKind::unsupported(field, format!("{found}; {expected}")),
             _ => FaultKind::illegal(field, found, expected.clone()),
-        }));
+        };
+        self.body = Err(Unrunnable { word, why: Arc::new(why) });
     }
 }

@@ -250,10 +250,7 @@ fn dispatch<'c>(
     if !state.legal[usize::from(opcode)] {
         return Err(FaultKind::BadOpcode { opcode, engine: state.id, generation });
     }
-    let decoded = instruction.body.as_ref().map_err(|e| FaultKind::from(e.error))?;
-    if let Some(refused) = &instruction.refused {
-        return Err(FaultKind::clone(refused));
-    }
+    let decoded = instruction.body.as_ref().map_err(|unrunnable| FaultKind::clone(&unrunnable.why))?;
     let handler = instruction.handler().ok_or_else(|| {
         FaultKind::unsupported(
             "opcode",
