@@ -1,7 +1,7 @@
 //! Rows of lane-local words: read where they lie, computed in scratch that stays in the first cache, written
 //! where they belong.
 //!
-//! The loops over elements are the row functions of [`num`](crate::num), or of the other kernels; they hold for
+//! The loops over elements are the row functions of [`crate::num`], or of the other kernels; they hold for
 //! every datatype and operator. Nothing here can trap: the integer divisions of `num` give 0 for a zero divisor.
 
 use super::rows_direct::{self, Direct};

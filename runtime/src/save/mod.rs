@@ -1,6 +1,6 @@
 //! Machine state as bytes, and back.
 //!
-//! Every type that is state says next to its declaration, with [`saved!`], which fields it has; a field that is
+//! Every type that is state says next to its declaration, with `saved!`, which fields it has; a field that is
 //! missing there does not compile. The form is little-endian and has no gaps; who stores it adds a version and
 //! a check sum. Memories are stored as the pieces that differ from what a fresh machine holds.
 
