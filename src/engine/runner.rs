@@ -301,6 +301,9 @@ impl Runner<'_> {
             self.shapes.warm(entry.number, self.tier);
             if let Some(work) = self.shapes.compile_due(self.cache) {
                 self.counters.add(&work);
+            }
+            // Another thread may still be compiling it: then this time is the interpreter's.
+            if !matches!(self.shapes.get(entry.number).native, Native::Cold) {
                 return self.body(slot, instruction, entry);
             }
         }
