@@ -5,6 +5,7 @@
 //! describes the loops of a shape, from its key alone. An opcode whose arithmetic dominates has a kernel of the
 //! runtime instead: nothing is compiled for it, and `bind` gives what runs it.
 
+pub mod activate2;
 pub mod activation;
 mod alu;
 mod compile;

@@ -1,6 +1,7 @@
 //! Random legal words of the translated families, and data for them.
 
 mod lanes;
+mod pe_act;
 
 use rand::seq::IndexedRandom;
 use rand::{Rng, RngCore, SeedableRng};
@@ -233,6 +234,8 @@ impl<R: RngCore> Maker<'_, R> {
             op::COPY | op::CAST | op::RECIPROCAL => self.copy(opcode),
             op::MEMSET => self.memset(),
             op::ACTIVATE => self.activate(),
+            op::ACTIVATE_QUANTIZE => self.activate_quantize(),
+            op::ACTIVATE2 => self.activate2(),
             op::ACTIVATION_TABLE_LOAD => self.table_load(),
             op::ACTIVATION_READ_ACCUMULATOR => self.read_accumulator(),
             op::TENSOR_SCALAR_PTR_ARITH_OP => self.tensor_scalar_pointers(),

@@ -137,10 +137,10 @@ macro_rules! for_each_opcode {
     0x09 LDWEIGHTS_MX                              [- - Y Y] [PE          ] Pe                  [SMX1_LW] later;
     0x0A MATMUL_MX                                 [- - Y Y] [PE          ] Pe                  [SMX1D3_MM] later;
     0x21 ACTIVATE                                  [Y Y Y Y] [ACT         ] Activation          [S3D3_AC] run activation::activate => kernel;
-    0x22 ACTIVATE_QUANTIZE                         [Y Y Y Y] [ACT         ] Activation          [S3D3_AQ] run activation::quantize;
+    0x22 ACTIVATE_QUANTIZE                         [Y Y Y Y] [ACT         ] Activation          [S3D3_AQ] run activation::quantize => kernel;
     0x23 ACTIVATION_TABLE_LOAD as ACT_TABLE_LOAD   [Y Y Y Y] [ACT         ] Activation          [CTRL_NO_23] run activation::table_load => kernel;
     0x24 ACTIVATION_READ_ACCUMULATOR               [Y Y Y Y] [ACT         ] Activation          [D1_RD] run activation::read_accumulator => kernel;
-    0x25 ACTIVATE2                                 [- - Y Y] [ACT         ] Activation          [S2D2_AC] run activate2::activate2;
+    0x25 ACTIVATE2                                 [- - Y Y] [ACT         ] Activation          [S2D2_AC] run activate2::activate2 => kernel;
     0x26 ACTIVATE_MULTIPASS                        [- - - Y] [ACT         ] Activation          [S1S2D2_AM] refuse "no device body known";
     0x30 EXPONENTIAL                               [u u u u] [DVE         ] Activation          [S3D3_TS] run exponential::exponential;
     0x41 TENSOR_TENSOR_ARITH_OP as TENSOR_TENSOR   [Y Y Y Y] [POOL DVE    ] TensorTensor        [S3S3D3_TT] run tensor_tensor::arith => inline;

@@ -3,6 +3,7 @@
 //! the dispatch of `num`.
 
 pub mod act;
+mod act_lanes;
 pub(crate) mod act_table;
 pub(crate) mod fp16;
 mod matmul;
