@@ -131,9 +131,9 @@ macro_rules! for_each_opcode {
     0x03 PE_REG_WRITE                              [Y Y Y Y] [PE          ] Pe                  [UNKNOWN] refuse "payload layout not recovered";
     0x04 WEIGHT_MASK                               [d d d d] [PE          ] Pe                  [UNKNOWN] refuse "instruction of an older chip";
     0x05 WEIGHT_SHIFT                              [d d d d] [PE          ] Pe                  [UNKNOWN] refuse "instruction of an older chip";
-    0x06 LDTAGS                                    [- Y Y Y] [PE          ] Pe                  [S3_LT] run pe::ldtags;
-    0x07 MATMUL_SPARSE                             [- Y Y Y] [PE          ] Pe                  [S4D3_MM] run pe::matmul_sparse;
-    0x08 PE_MANAGE_SEED                            [- - Y Y] [PE          ] Pe                  [S2S1D2_PE_SEED] run pe::manage_seed;
+    0x06 LDTAGS                                    [- Y Y Y] [PE          ] Pe                  [S3_LT] run pe::ldtags => kernel;
+    0x07 MATMUL_SPARSE                             [- Y Y Y] [PE          ] Pe                  [S4D3_MM] run pe::matmul_sparse => kernel;
+    0x08 PE_MANAGE_SEED                            [- - Y Y] [PE          ] Pe                  [S2S1D2_PE_SEED] run pe::manage_seed => kernel;
     0x09 LDWEIGHTS_MX                              [- - Y Y] [PE          ] Pe                  [SMX1_LW] later;
     0x0A MATMUL_MX                                 [- - Y Y] [PE          ] Pe                  [SMX1D3_MM] later;
     0x21 ACTIVATE                                  [Y Y Y Y] [ACT         ] Activation          [S3D3_AC] run activation::activate => kernel;
@@ -285,7 +285,7 @@ macro_rules! for_each_opcode {
     0xE1 SPARSITY_COMPRESS_TAG                     [- - Y Y] [DVE         ] Quantize            [S2D2D2_SC] run compress::compress_tag;
     0xE2 RAND2                                     [- - Y Y] [DVE         ] Random              [D3_RAND] run random::rand2;
     0xE3 QUANTIZE_MX                               [- - Y Y] [DVE         ] Quantize            [S3DMX1_QUANT] refuse "field offsets not recovered";
-    0xE4 CONV_LUT_LOAD                             [- Y Y Y] [PE POOL     ] Pe                  [S2_CONVLUT] run pe::load_lut;
+    0xE4 CONV_LUT_LOAD                             [- Y Y Y] [PE POOL     ] Pe                  [S2_CONVLUT] run pe::load_lut => kernel;
     0xE5 TENSOR_TENSOR_SCAN_ARITH                  [Y Y Y Y] [DVE         ] Scan                [S2S2D2_STT] run scan::tensor_tensor;
     0xE6 TENSOR_SCALAR_CACHE_CUMULATIVE            [Y Y Y Y] [DVE         ] TensorScalar        [S3D3_TS] run tensor_scalar_cache::cumulative;
     0xE7 INDIRECT_COPY                             [Y Y Y Y] [POOL        ] Gather              [S4D4_IC] run gather::indirect_copy;

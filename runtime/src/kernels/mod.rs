@@ -11,6 +11,8 @@ mod matmul_amx;
 mod matmul_simd;
 pub mod pe;
 mod pe_moving;
+pub mod pe_sparse;
+pub mod pe_state;
 pub mod reduce;
 pub mod rows;
 mod rows_direct;

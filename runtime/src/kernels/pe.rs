@@ -3,8 +3,6 @@
 //! Both are bound once, which makes every check that does not depend on the state of the array, and then run as often
 //! as the word comes up. They leave the array and the memories as the interpreter does.
 
-use std::cell::Cell;
-
 use super::matmul::{self, Order, PANEL, Rounding, Sink, Stationary};
 use super::matmul_amx::{self, Amx, PackedWeights};
 use super::pe_moving::{Adjust, Moving, lowest_exponent};
@@ -16,11 +14,6 @@ use crate::isa::{Decoded, Dtype, PARTITIONS, Space};
 use crate::machine::{Core, Partitions, PeState};
 use crate::num::dispatch::multiversion;
 use crate::num::{self, Fp8, canonical};
-
-thread_local! {
-    /// Buffers of the last word of this thread.
-    static MOVING: Cell<Moving> = Cell::default();
-}
 
 /// The weights of a tile of the array, packed for tile registers.
 #[derive(Clone, Debug)]
@@ -161,7 +154,7 @@ impl MatMul {
         }
         self.0.warn_unwritten(x);
         let Multiply { c, result, moving: walk, cells, .. } = &self.0;
-        let mut moving = MOVING.take();
+        let mut moving = Moving::take();
         let core = x.core();
         let order = Order::new(c.packing.lanes(), c.tile.rows);
         if let Some(tiles) = self.tiles(&mut core.pe, &order) {
@@ -171,9 +164,9 @@ impl MatMul {
             // A transposing word looks at the moving operand before it is adjusted.
             let transposing = matches!(result, ResultKind::Raw(_));
             let adjust = if transposing { Adjust::Keep } else { Adjust::of(c) };
-            let lowest = moving.gather(c, walk, core.memory(walk.space), core.spec.fp8, &order, adjust);
+            let lowest = moving.gather(c.dtype, walk, core.memory(walk.space), core.spec.fp8, &order, adjust);
             match result {
-                ResultKind::Fp32 => self.floats(core, &order, &moving, lowest),
+                ResultKind::Fp32 | ResultKind::Bf16 => self.floats(core, &order, &moving, lowest),
                 ResultKind::Uint32 => self.integers(core, &order, &moving),
                 ResultKind::Raw(dtype) => match one_hot_rows(&order, &moving) {
                     Some(rows) => self.copy(core, &moving, &rows),
@@ -182,7 +175,7 @@ impl MatMul {
             }
         }
         note_written(cells, &mut core.psum, c.tile.cols);
-        MOVING.set(moving);
+        moving.keep();
         true
     }
 
@@ -192,23 +185,20 @@ impl MatMul {
         order.summands.iter().map(|(j, r)| PeState::cell(*j, tile.first_row + r, tile.first_col)).collect()
     }
 
-    /// Tiny results need no care where no sum can be tiny: all products, and so all their sums, are multiples of the
-    /// product of the operands' units in the last place, and operands have eight significant bits.
+    /// How the sums of these weights round.
     fn rounding(&self, weights: &[f32], offsets: &[usize], lowest_moving: u32) -> Rounding {
         if !flushes(self.0.c.dtype) {
             return Rounding::Ieee;
         }
         let columns = self.0.c.tile.cols;
         let rows = offsets.iter().map(|at| lowest_exponent(&weights[*at..][..columns]));
-        let unit = |field: u32| field as i32 - 127 - 7;
-        let lowest = rows.min().map_or(0, |lowest_weight| unit(lowest_weight) + unit(lowest_moving));
-        if lowest >= -126 { Rounding::Ieee } else { Rounding::FlushTiny }
+        Rounding::of_rows(rows.min(), lowest_moving)
     }
 
     /// Tile registers, if they can do this word; the weights are packed for them then.
     fn tiles(&self, pe: &mut PeState, order: &Order) -> Option<Amx> {
         let c = &self.0.c;
-        if self.0.result != ResultKind::Fp32 || !flushes(c.dtype) {
+        if !matches!(self.0.result, ResultKind::Fp32 | ResultKind::Bf16) || !flushes(c.dtype) {
             return None;
         }
         let tiles = Amx::new()?;
@@ -243,9 +233,8 @@ impl MatMul {
 
     /// The next `width` cells of every column.
     fn sink<'a>(&self, psum: &'a mut Partitions, cursor: &mut Cursor, width: usize) -> Cells<'a> {
-        let Multiply { c, begin, cells, .. } = &self.0;
-        let segments = segments(cells, cursor, width);
-        Cells { memory: psum, partition: cells.partition, segments, columns: c.tile.cols, begin: *begin }
+        let Multiply { c, begin, result, cells, .. } = &self.0;
+        Cells::next(psum, cells, cursor, width, c.tile.cols, (*result, *begin))
     }
 
     /// UINT8 operands: wrapping 32-bit sums (decision 05-11).
@@ -303,7 +292,7 @@ impl MatMul {
         let Multiply { c, cells, moving: walk, .. } = &self.0;
         let tile = c.tile;
         let hot = one_hot(order, moving);
-        let lowest = moving.gather(c, walk, core.memory(walk.space), core.spec.fp8, order, Adjust::of(c));
+        let lowest = moving.gather(c.dtype, walk, core.memory(walk.space), core.spec.fp8, order, Adjust::of(c));
         let Core { psum, pe, spec, .. } = core;
         let offsets = self.offsets(order);
         let whole = |raw: &u32| operand(*raw, dtype, Fp32Mode(0), 0, spec.fp8);
@@ -435,12 +424,28 @@ multiversion! {
 }
 
 /// Sums go to PSUM.
-struct Cells<'a> {
+pub(super) struct Cells<'a> {
     memory: &'a mut Partitions,
     partition: usize,
     segments: Vec<Segment>,
     columns: usize,
+    result: ResultKind,
     begin: bool,
+}
+
+impl<'a> Cells<'a> {
+    /// The next `width` cells of every column; what they hold, and whether sums replace it.
+    pub(super) fn next(
+        memory: &'a mut Partitions,
+        cells: &Walk,
+        cursor: &mut Cursor,
+        width: usize,
+        columns: usize,
+        (result, begin): (ResultKind, bool),
+    ) -> Cells<'a> {
+        let segments = segments(cells, cursor, width);
+        Cells { memory, partition: cells.partition, segments, columns, result, begin }
+    }
 }
 
 impl Sink for Cells<'_> {
@@ -448,12 +453,16 @@ impl Sink for Cells<'_> {
     fn take(&mut self, column: usize, sums: &[[f32; PANEL]]) {
         for (k, sums) in sums.iter().enumerate().take(self.columns - column) {
             let row = self.memory.partition_mut(self.partition + column + k);
-            if self.begin {
-                each_cell(row, &self.segments, |n, _: [u8; 4]| canonical(sums[n]).to_le_bytes());
-            } else {
-                each_cell(row, &self.segments, |n, old| {
+            let (result, begin) = (self.result, self.begin);
+            match (result, begin) {
+                (ResultKind::Bf16, _) => each_cell(row, &self.segments, |n, old: [u8; 2]| {
+                    let new = result.updated(u16::from_le_bytes(old).into(), sums[n], begin);
+                    (new as u16).to_le_bytes()
+                }),
+                (_, true) => each_cell(row, &self.segments, |n, _: [u8; 4]| canonical(sums[n]).to_le_bytes()),
+                (_, false) => each_cell(row, &self.segments, |n, old| {
                     canonical(f32::from_le_bytes(old) + sums[n]).to_le_bytes()
-                });
+                }),
             }
         }
     }
@@ -471,7 +480,7 @@ impl Sink for Sums {
 }
 
 /// Records the cells as the interpreter does: a run at a time, or cell by cell where one may come up twice.
-fn note_written(cells: &Walk, memory: &mut Partitions, columns: usize) {
+pub(super) fn note_written(cells: &Walk, memory: &mut Partitions, columns: usize) {
     if !memory.tracks_writes() {
         return;
     }

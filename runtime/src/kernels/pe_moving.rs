@@ -1,6 +1,8 @@
 //! The moving operand of a MATMUL, laid out for the kernels: panels of some positions, in each a row for every
 //! summand in the order of the sum.
 
+use std::cell::Cell;
+
 use super::matmul::{Order, PANEL};
 use super::matmul_amx::PackedMoving;
 use crate::interp::Walk;
@@ -29,11 +31,16 @@ pub(super) enum Adjust {
 impl Adjust {
     /// What happens to the operands of a word.
     pub(super) fn of(c: &Common) -> Adjust {
-        match (c.dtype, c.fp32_mode) {
-            (Dtype::UINT8, _) => Adjust::Subtract(c.zero_point.into()),
+        Adjust::new(c.dtype, c.fp32_mode, c.zero_point)
+    }
+
+    /// What happens to operands of a datatype.
+    pub(super) fn new(dtype: Dtype, mode: Fp32Mode, zero_point: u8) -> Adjust {
+        match (dtype, mode) {
+            (Dtype::UINT8, _) => Adjust::Subtract(zero_point.into()),
             (Dtype::FP32, Fp32Mode::HIGH) => Adjust::High,
             (Dtype::FP32, Fp32Mode::LOW) => Adjust::Low,
-            _ if flushes(c.dtype) => Adjust::Flush,
+            _ if flushes(dtype) => Adjust::Flush,
             _ => Adjust::Keep,
         }
     }
@@ -75,6 +82,11 @@ multiversion! {
     }
 }
 
+thread_local! {
+    /// Buffers of the last word of this thread.
+    static MOVING: Cell<Moving> = Cell::default();
+}
+
 /// Memory that a kernel works in; kept by the thread, so that words do not allocate.
 #[derive(Default)]
 pub(super) struct Moving {
@@ -88,6 +100,16 @@ pub(super) struct Moving {
 }
 
 impl Moving {
+    /// The buffers of this thread; [`Moving::keep`] gives them back.
+    pub(super) fn take() -> Moving {
+        MOVING.take()
+    }
+
+    /// Keeps the buffers for the next word.
+    pub(super) fn keep(self) {
+        MOVING.set(self);
+    }
+
     /// Reads the operand of a word for tile registers, which flush subnormals themselves. Its datatype is one that
     /// fits bfloat16, its rows have one contraction lane.
     pub(super) fn gather_tiles(
@@ -105,7 +127,7 @@ impl Moving {
             let row = |summand: usize| walk.as_slice(memory, order.summands[summand].1).unwrap_or_default();
             tiles.place_rows(order, row);
         } else {
-            self.gather(c, walk, memory, fp8, order, Adjust::Keep);
+            self.gather(c.dtype, walk, memory, fp8, order, Adjust::Keep);
             for (position, _, panel) in self.panels() {
                 tiles.place_panel(order, position, panel);
             }
@@ -117,14 +139,14 @@ impl Moving {
     /// plane by plane (decisions 05-8, 05-9). Returns the lowest exponent field where tiny results matter, else 0.
     pub(super) fn gather(
         &mut self,
-        c: &Common,
+        dtype: Dtype,
         walk: &Walk,
         memory: &Partitions,
         fp8: Fp8,
         order: &Order,
         adjust: Adjust,
     ) -> u32 {
-        let lanes = c.packing.lanes();
+        let lanes = order.lanes();
         self.summands = order.summands.len();
         self.positions = walk.count / lanes;
         let values = self.positions.div_ceil(PANEL) * self.summands * PANEL;
@@ -132,14 +154,14 @@ impl Moving {
             self.panels.resize(values, 0.0);
         }
         self.row.resize(walk.count, 0.0);
-        let plain = c.dtype == Dtype::FP32 && adjust == Adjust::Keep && lanes == 1;
+        let plain = dtype == Dtype::FP32 && adjust == Adjust::Keep && lanes == 1;
         let mut lowest = u32::MAX;
         for first in (0..self.summands).step_by(lanes) {
             let (_, row) = order.summands[first];
             if plain && self.place_bytes(first, walk, memory, row) {
                 continue;
             }
-            self.read(walk, memory, row, c.dtype, fp8);
+            self.read(walk, memory, row, dtype, fp8);
             adjust.apply(&mut self.row);
             if adjust == Adjust::Flush {
                 lowest = lowest.min(lowest_exponent(&self.row));

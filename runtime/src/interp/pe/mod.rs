@@ -9,11 +9,13 @@ use super::{Exec, FaultKind, Flow, Walk};
 use crate::isa::field::Fp32Mode;
 use crate::isa::{Decoded, Dtype};
 use crate::machine::PeState;
-use crate::num::{self, canonical};
+use crate::num;
 
 use operands::group;
 pub(crate) use operands::{Common, Multiply, ResultKind, Tile, WeightLoad, flushes, fp32_part, operand};
+pub(crate) use seed::{ManageSeed, resolve_lut};
 pub use seed::{load_lut, manage_seed};
+pub(crate) use sparse::{LoadTags, Sparse, warn_absent};
 pub use sparse::{ldtags, matmul_sparse};
 
 /// Low mantissa bits that the HIGH part of an fp32 operand lacks (decision 05-12).
@@ -62,7 +64,7 @@ pub fn matmul(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
     match result {
         ResultKind::Raw(dtype) => product.write_transposed(x, &cells, dtype),
         ResultKind::Uint32 => product.write_integers(x, &cells, begin),
-        ResultKind::Fp32 => product.write_floats(x, &cells, begin),
+        ResultKind::Fp32 | ResultKind::Bf16 => product.write_floats(x, &cells, begin, result),
     }
     Ok(Flow::Next)
 }
@@ -121,12 +123,10 @@ impl Product {
         sum::product(&stationary, &self.prepared(), flushes(self.c.dtype))
     }
 
-    fn write_floats(&self, x: &mut Exec<'_>, cells: &Walk, begin: bool) {
+    fn write_floats(&self, x: &mut Exec<'_>, cells: &Walk, begin: bool, result: ResultKind) {
         let sums = self.sums(x, |pe, j, r, c| pe.weights[PeState::cell(j, r, c)]);
         for_each_cell(x, cells, self.c.tile.cols, |column, n, old| {
-            let s = sums[column * self.n + n];
-            let cell = if begin { s } else { f32::from_bits(old) + s };
-            canonical(cell).to_bits()
+            result.updated(old, sums[column * self.n + n], begin)
         });
     }
 

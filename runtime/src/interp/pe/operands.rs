@@ -5,7 +5,7 @@ use crate::interp::{Access, Exec, FaultKind, Walk};
 use crate::isa::field::Fp32Mode;
 use crate::isa::{Decoded, Dtype, Generation, Operands, PSUM_BANK, Space, Tensor};
 use crate::machine::PeState;
-use crate::num::{self, Fp8};
+use crate::num::{self, Fp8, canonical};
 
 use super::{FP32_LO_BITS, MAX_LANES};
 
@@ -25,8 +25,7 @@ impl Packing {
             3 => Packing::DoublePixel,
             other => return Err(FaultKind::unsupported("perf_opt", format!("mode {other}"))),
         };
-        let is_fp8 = matches!(dtype, Dtype::FP8_EXP3 | Dtype::FP8_EXP4 | Dtype::FP8_EXP5);
-        if generation == Generation::Sunda || !is_fp8 {
+        if generation == Generation::Sunda || !is_fp8(dtype) {
             return Err(FaultKind::illegal("perf_opt", perf_opt, "0 unless operands are FP8 on v3 or later"));
         }
         Ok(packing)
@@ -347,6 +346,8 @@ fn later_generation(x: &Exec<'_>) -> FaultKind {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ResultKind {
     Fp32,
+    /// Rounded at every write (decision 05-14).
+    Bf16,
     Uint32,
     /// Transposing: cells of the input's dtype, FP8 in two bytes.
     Raw(Dtype),
@@ -354,12 +355,36 @@ pub(crate) enum ResultKind {
 
 impl ResultKind {
     /// A datatype with the width of the cells.
-    fn cell(self) -> Dtype {
+    pub(super) fn cell(self) -> Dtype {
         match self {
+            ResultKind::Bf16 => Dtype::BFLOAT16,
             ResultKind::Raw(dtype) if dtype.bytes() < 4 => Dtype::UINT16,
             _ => Dtype::UINT32,
         }
     }
+
+    /// The bits of a floating-point cell after a sum has gone into it.
+    pub(crate) fn updated(self, old: u32, sum: f32, begin: bool) -> u32 {
+        let bf16 = self == ResultKind::Bf16;
+        let old = f32::from_bits(if bf16 { old << 16 } else { old });
+        let value = canonical(if begin { sum } else { old + sum });
+        if bf16 { num::from_f32(value, Dtype::BFLOAT16, Fp8::default()) } else { value.to_bits() }
+    }
+
+    /// After PE_MANAGE_SEED has loaded seeds BF16 cells are rounded stochastically, and there are two seeds for
+    /// each cell, of which the manual does not say which one counts (chapter 05 sections 2.5 and 2.8).
+    pub(super) fn check_seeds(self, pe: &PeState) -> Result<(), FaultKind> {
+        if self == ResultKind::Bf16 && pe.hidden.seeded {
+            let reason = "which seed rounds a BF16 cell after PE_MANAGE_SEED";
+            return Err(FaultKind::unsupported("out_dtype", reason));
+        }
+        Ok(())
+    }
+}
+
+/// Datatypes of which one may multiply another.
+pub(super) fn is_fp8(dtype: Dtype) -> bool {
+    matches!(dtype, Dtype::FP8_EXP2 | Dtype::FP8_EXP3 | Dtype::FP8_EXP4 | Dtype::FP8_EXP5)
 }
 
 fn result_dtype(c: &Common, out_dtype: Dtype) -> Result<ResultKind, FaultKind> {
@@ -386,8 +411,7 @@ fn check_pair(pe: &PeState, c: &Common, begin: bool) -> Result<(), FaultKind> {
                 "the flag is set in only one word of the pair",
             ));
         }
-        let fp8 = |d| matches!(d, Dtype::FP8_EXP3 | Dtype::FP8_EXP4 | Dtype::FP8_EXP5);
-        if loaded != c.dtype && !(fp8(loaded) && fp8(c.dtype)) {
+        if loaded != c.dtype && !(is_fp8(loaded) && is_fp8(c.dtype)) {
             let expected = format!("{} of the weights", loaded.text());
             return Err(FaultKind::illegal("in_dtype", c.dtype.text(), expected));
         }
