@@ -56,7 +56,7 @@ pub const fn compare_branch() -> Control {
 }
 
 /// Makes a kernel of a check that gives what to do, and of doing it.
-fn bound<T: 'static>(
+pub(super) fn bound<T: 'static>(
     checked: Result<T, FaultKind>,
     run: impl Fn(&T, &mut Exec<'_>) -> bool + 'static,
 ) -> Result<Bound, Refusal> {
