@@ -145,7 +145,7 @@ pub struct Kernel {
 /// machine state that other words change (the weights in the array, the tables of activation functions), but at no
 /// address of its own beside those that were checked. `false`: that state does not allow it; nothing has been
 /// done, and the interpreter runs the word.
-pub type Bound = Box<dyn Fn(&mut Exec<'_>) -> bool>;
+pub type Bound = Box<dyn Fn(&mut Exec<'_>) -> bool + Send>;
 
 macro_rules! lowering_table {
     (@entry $table:ident $byte:literal inline control $function:ident) => {
