@@ -56,11 +56,16 @@ pub fn synchronisation(a: &Core, b: &Core) -> Option<String> {
 
 /// What the PE array holds.
 pub fn weights(a: &PeState, b: &PeState) -> Option<String> {
-    let bits = |values: &[f32]| -> Vec<u32> { values.iter().map(|v| v.to_bits()).collect() };
+    let same = |a: &[f32], b: &[f32]| a.iter().zip(b).all(|(a, b)| a.to_bits() == b.to_bits());
     let about = |p: &PeState| (p.dtype, p.lanes, p.transpose);
     unequal("weights", &about(a), &about(b))
-        .or_else(|| (bits(&a.weights) != bits(&b.weights)).then(|| "values of the weights".into()))
+        .or_else(|| (!same(&a.weights, &b.weights)).then(|| "values of the weights".into()))
         .or_else(|| (a.raw != b.raw || a.tags != b.tags).then(|| "bits or tags of the weights".into()))
+        .or_else(|| {
+            let seeds = |p: &PeState| (p.hidden.seeded, p.hidden.seeds);
+            unequal("seeds", &seeds(a), &seeds(b))
+        })
+        .or_else(|| unequal("tables of the array", &a.hidden.lut, &b.hidden.lut))
 }
 
 /// Accumulators of ACT and DVE.
@@ -70,6 +75,26 @@ pub fn accumulators(a: &Core, b: &Core) -> Option<String> {
     unequal("ACT accumulator", &bits(&a.act.accumulator), &bits(&b.act.accumulator))
         .or_else(|| unequal("DVE accumulator", &bits(&a.dve.accumulator), &bits(&b.dve.accumulator)))
         .or_else(|| unequal("tables", &table(a), &table(b)))
+}
+
+/// What searches, random numbers, gathers and shuffles keep from word to word.
+pub fn hidden(a: &Core, b: &Core) -> Option<String> {
+    let keys = |core: &Core| core.dve.search.keys.map(|keys| keys.map(f32::to_bits));
+    let dve = |core: &Core| {
+        let random = &core.dve.random;
+        (core.dve.search.indices, random.xorwow, random.convert, core.dve.mask)
+    };
+    let pool = |core: &Core| (core.pool.random.xorwow, core.pool.random.convert, core.pool.arguments);
+    let buffer = |core: &Core| {
+        let buffer = &core.pool.buffer;
+        (buffer.width, buffer.count, buffer.start_index, buffer.mask, buffer.valid)
+    };
+    unequal("keys of searches", &keys(a), &keys(b))
+        .or_else(|| unequal("findings, generators and mask of DVE", &dve(a), &dve(b)))
+        .or_else(|| unequal("LFSR of DVE", &a.dve.random.lfsr, &b.dve.random.lfsr))
+        .or_else(|| unequal("generators and arguments of POOL", &pool(a), &pool(b)))
+        .or_else(|| unequal("gather buffer", &buffer(a), &buffer(b)))
+        .or_else(|| unequal("gather buffer", &a.pool.buffer.data, &b.pool.buffer.data))
 }
 
 /// Everything else, as the text and the saved form of a machine have it.

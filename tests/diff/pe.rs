@@ -4,7 +4,9 @@
 use rand::seq::IndexedRandom;
 use rand::{Rng, RngCore};
 use seqjit::runtime::isa::field::{Addr4, Fp32Mode, PsumAcc};
-use seqjit::runtime::isa::layouts::{S3_LW_V2, S3_LW_V3, S3D3_MM_V2, S3D3_MM_V3};
+use seqjit::runtime::isa::layouts::{
+    S2_CONVLUT, S2S1D2_PE_SEED, S3_LT, S3_LW_V2, S3_LW_V3, S3D3_MM_V2, S3D3_MM_V3, S4D3_MM,
+};
 use seqjit::runtime::isa::{Dtype, Generation, Layout, PSUM_BANK, PSUM_PITCH, Tensor, Word, op};
 
 use crate::words::{Maker, WINDOW};
@@ -107,8 +109,19 @@ impl<R: RngCore> Maker<'_, R> {
     }
 
     /// A pattern of `total` elements in a window of bytes from a start.
-    fn pattern(&mut self, start: u32, bytes: u32, window: u32) -> Tensor<3> {
-        let num: [u16; 3] = self.counts();
+    fn pattern<const N: usize>(&mut self, start: u32, bytes: u32, window: u32) -> Tensor<N> {
+        let num = self.counts();
+        self.pattern_of(num, start, bytes, window)
+    }
+
+    /// A pattern of so many elements.
+    fn pattern_of<const N: usize>(
+        &mut self,
+        num: [u16; N],
+        start: u32,
+        bytes: u32,
+        window: u32,
+    ) -> Tensor<N> {
         let mut contiguous = 1;
         let step = num.map(|n| {
             let step = match self.rng.random_range(0..10) {
@@ -220,5 +233,121 @@ impl<R: RngCore> Maker<'_, R> {
             operands.write(&mut word);
         }
         word
+    }
+
+    /// Words of the array beside LDWEIGHTS and MATMUL; `false`: it is none of them.
+    pub fn array(&mut self, opcode: u8) -> bool {
+        match opcode {
+            op::LDTAGS => self.case.word = self.ldtags(),
+            op::MATMUL_SPARSE => self.matmul_sparse(),
+            op::PE_MANAGE_SEED => self.manage_seed(),
+            op::CONV_LUT_LOAD => self.load_lut(),
+            _ => return false,
+        }
+        true
+    }
+
+    /// A source in SBUF of so many elements a partition.
+    fn source<const N: usize>(&mut self, elements: u16, bytes: u32, partition: u32) -> Tensor<N> {
+        self.total = elements;
+        self.pattern(partition * self.case.generation.geometry().sbuf_pitch, bytes, WINDOW)
+    }
+
+    fn ldtags(&mut self) -> Word {
+        let (row_grp, base, size, _) = *GROUPS.choose(self.rng).unwrap();
+        let mut word = Word::new(op::LDTAGS);
+        let operands = S3_LT {
+            src: self.source(32, 2, base),
+            in_dtype: *[Dtype::UINT16, Dtype::INT16].choose(self.rng).unwrap(),
+            force_tag_bits: *[0, 0, 4, 8, 12].choose(self.rng).unwrap(),
+            num_active_rows: if self.rng.random() { size } else { self.rng.random_range(1..=size) },
+            row_grp,
+            col_grp: 0xF,
+            ..S3_LT::read(&word)
+        };
+        operands.write(&mut word);
+        word
+    }
+
+    fn matmul_sparse(&mut self) {
+        let later = self.case.generation > Generation::Cayman;
+        let mut p = self.product();
+        (p.packing, p.transpose, p.col_group) = (0, false, 0);
+        if p.dtype == Dtype::UINT8 {
+            p.dtype = Dtype::BFLOAT16;
+        }
+        p.cols = self.rng.random_range(1..=128);
+        // No weights of later generations yet.
+        if !later && self.rng.random_bool(0.9) {
+            let weights = self.ldweights(p);
+            self.case.before.push(weights);
+        }
+        if self.rng.random_bool(0.7) {
+            let tags = self.ldtags();
+            self.case.before.push(tags);
+        }
+        let (row_grp, base, ..) = GROUPS[p.row_group];
+        self.total = *[1, 2, 3, 7, 8, 16, 17, 31, 32, 64, 65, 100].choose(self.rng).unwrap();
+        let [a, b, c] = self.counts();
+        let maps = self.rng.random_range(2..=4);
+        let start = base * self.case.generation.geometry().sbuf_pitch;
+        let src = self.pattern_of([a, b, c, maps], start, p.dtype.bytes() as u32, WINDOW);
+        let bf16 = later && self.rng.random_bool(0.4);
+        let bank = self.case.generation.geometry().psum_base
+            + PSUM_BANK * self.rng.random_range(0..WINDOW / PSUM_BANK);
+        let dst = self.pattern(bank, if bf16 { 2 } else { 4 }, PSUM_BANK);
+        let flags: &[u8] = if later { &[0, 1, 2, 3, 4, 6] } else { &[0, 1, 2, 3] };
+        let mut word = Word::new(op::MATMUL_SPARSE);
+        let operands = S4D3_MM {
+            src,
+            in_dtype: p.dtype,
+            fp32_mode: if p.dtype == Dtype::FP32 { self.mode() } else { Fp32Mode::NONE },
+            out_dtype: match bf16 {
+                true => Dtype::BFLOAT16,
+                false => *[Dtype::FP32, Dtype::INVALID].choose(self.rng).unwrap(),
+            },
+            num_active_rows: p.rows,
+            num_active_cols: p.cols,
+            psum_accumulate_flags: PsumAcc(*flags.choose(self.rng).unwrap()),
+            row_grp,
+            col_grp: 0xF,
+            dst,
+            ..S4D3_MM::read(&word)
+        };
+        operands.write(&mut word);
+        self.case.word = word;
+    }
+
+    fn manage_seed(&mut self) {
+        let quadrant = 32 * self.rng.random_range(0..4);
+        let psum = self.case.generation.geometry().psum_base;
+        let src_seed = self.source(128, 4, quadrant);
+        let identity = self.source(16, 2, quadrant);
+        self.total = 16;
+        let operands = S2S1D2_PE_SEED {
+            src_seed,
+            identity,
+            identity_dtype: *[Dtype::BFLOAT16, Dtype::FP16].choose(self.rng).unwrap(),
+            mode: self.rng.random_range(0..3),
+            num_active_rows: 16,
+            num_active_cols: 128,
+            dst_seed: self.pattern(psum, 4, WINDOW),
+        };
+        operands.write(&mut self.case.word);
+    }
+
+    fn load_lut(&mut self) {
+        let operands = S2_CONVLUT {
+            src: self.source(16, 2, 0),
+            in_dtype: Dtype::UINT16,
+            num_active_rows: 128,
+            num_active_cols: 128,
+            multiplicative_const: [0; 2],
+            row_grp: 0xF,
+            col_grp: 0xF,
+            block_size: 0,
+            lut_dtype: *[Dtype::INVALID, Dtype::FP32].choose(self.rng).unwrap(),
+        };
+        operands.write(&mut self.case.word);
     }
 }

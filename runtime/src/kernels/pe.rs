@@ -292,7 +292,8 @@ impl MatMul {
         let Multiply { c, cells, moving: walk, .. } = &self.0;
         let tile = c.tile;
         let hot = one_hot(order, moving);
-        let lowest = moving.gather(c.dtype, walk, core.memory(walk.space), core.spec.fp8, order, Adjust::of(c));
+        let lowest =
+            moving.gather(c.dtype, walk, core.memory(walk.space), core.spec.fp8, order, Adjust::of(c));
         let Core { psum, pe, spec, .. } = core;
         let offsets = self.offsets(order);
         let whole = |raw: &u32| operand(*raw, dtype, Fp32Mode(0), 0, spec.fp8);

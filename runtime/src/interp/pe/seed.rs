@@ -32,7 +32,8 @@ impl ManageSeed {
                 Ok(ManageSeed::Load(src))
             }
             2 => {
-                let dst = x.tensor("dst_seed", &o.dst_seed, Dtype::UINT32, PARTITIONS as u8, Access::Write)?;
+                let dst =
+                    x.tensor("dst_seed", &o.dst_seed, Dtype::UINT32, PARTITIONS as u8, Access::Write)?;
                 if dst.space != Space::Psum || dst.count != SEEDS {
                     let found = format!("{} elements of {}", dst.count, dst.space);
                     return Err(FaultKind::illegal("dst_seed", found, "16 elements of psum"));
