@@ -34,7 +34,7 @@ impl<R: RngCore> Maker<'_, R> {
             in_bias_dtype: DtypePair::new(from, bias_dtype),
             out_dtype: Dtype::UINT8,
             num_active_channels: self.lanes,
-            activation_func: self.function(),
+            activation_func: self.activation_function(),
             dequant_scale,
             bias_addr: Ptr(self.pointer(0)),
             quant_zero,
@@ -63,7 +63,7 @@ impl<R: RngCore> Maker<'_, R> {
             in_dtype: from,
             out_dtype: to,
             num_active_channels: self.lanes,
-            activation_func: self.function(),
+            activation_func: self.activation_function(),
             imm0,
             imm1,
             relu_param,
@@ -74,7 +74,7 @@ impl<R: RngCore> Maker<'_, R> {
     }
 
     /// The number of an activation function.
-    fn function(&mut self) -> u8 {
+    fn activation_function(&mut self) -> u8 {
         let ids: Vec<u8> = FUNCTIONS.iter().filter_map(|function| function.id).collect();
         *ids.choose(self.rng).unwrap()
     }
