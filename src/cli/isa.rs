@@ -105,20 +105,13 @@ fn engine_names(info: &OpcodeInfo) -> Vec<&'static str> {
     info.engines.iter().map(|engine| engine.name()).collect()
 }
 
-/// What running a word does, by generation where that differs, and why it cannot run.
-fn execution(info: &OpcodeInfo) -> (String, Option<&'static str>) {
-    let one = |execution: Execution| match execution {
+/// What running a word does, and why it cannot run.
+fn execution(info: &OpcodeInfo) -> (&'static str, Option<&'static str>) {
+    match info.execution {
         Execution::Run => ("yes", None),
         Execution::Later => ("not yet", None),
         Execution::Refuse(why) => ("no", Some(why)),
-    };
-    let on: Vec<Generation> = Generation::ALL.into_iter().filter(|g| info.exists_on(*g)).collect();
-    let differs: Vec<&str> =
-        on.iter().filter(|g| info.execution_on(**g) != info.execution).map(|g| g.short_name()).collect();
-    let (runs, why) = one(info.execution);
-    let except =
-        if differs.is_empty() { String::new() } else { format!(", not yet on {}", differs.join(" ")) };
-    (format!("{runs}{except}"), why)
+    }
 }
 
 /// An operand struct and the generations that have it.

@@ -20,7 +20,7 @@ use crate::Program;
 
 const MAGIC: &[u8; 8] = b"SEQJSAVE";
 /// Version of the file's form; sections have their own.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// Bytes of the SHA-256 at the end.
 const CHECK_SUM: usize = 32;
 

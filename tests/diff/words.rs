@@ -27,7 +27,7 @@ pub const REGISTERS: usize = 8;
 /// without native code the CPU levels of the interpreter are compared.
 pub fn opcodes(generation: Generation) -> Vec<u8> {
     let rows = OPCODES.iter().filter(|i| i.exists_on(generation));
-    let rows = rows.filter(|i| i.execution_on(generation) == Execution::Run);
+    let rows = rows.filter(|i| i.execution == Execution::Run);
     let refused =
         |byte| refused_on(byte, generation).is_some_and(|rule| rule.class == RuleClass::Unsupported);
     // CAYMAN has the compressed form of this one only, which is refused.

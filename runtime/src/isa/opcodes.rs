@@ -135,8 +135,8 @@ macro_rules! for_each_opcode {
     0x06 LDTAGS                                    [- Y Y Y] [PE          ] Pe                  [S3_LT] run pe::ldtags => kernel;
     0x07 MATMUL_SPARSE                             [- Y Y Y] [PE          ] Pe                  [S4D3_MM] run pe::matmul_sparse => kernel;
     0x08 PE_MANAGE_SEED                            [- - Y Y] [PE          ] Pe                  [S2S1D2_PE_SEED] run pe::manage_seed => kernel;
-    0x09 LDWEIGHTS_MX                              [- - Y Y] [PE          ] Pe                  [SMX1_LW] later;
-    0x0A MATMUL_MX                                 [- - Y Y] [PE          ] Pe                  [SMX1D3_MM] later;
+    0x09 LDWEIGHTS_MX                              [- - Y Y] [PE          ] Pe                  [SMX1_LW] run pe::ldweights => kernel;
+    0x0A MATMUL_MX                                 [- - Y Y] [PE          ] Pe                  [SMX1D3_MM] run pe::matmul => kernel;
     0x21 ACTIVATE                                  [Y Y Y Y] [ACT         ] Activation          [S3D3_AC] run activation::activate => kernel;
     0x22 ACTIVATE_QUANTIZE                         [Y Y Y Y] [ACT         ] Activation          [S3D3_AQ] run activation::quantize => kernel;
     0x23 ACTIVATION_TABLE_LOAD as ACT_TABLE_LOAD   [Y Y Y Y] [ACT         ] Activation          [CTRL_NO_23] run activation::table_load => kernel;
@@ -393,19 +393,6 @@ impl OpcodeInfo {
     /// Whether this engine may run it (chapter 03 section 8.3).
     pub fn legal_on(&self, engine: EngineId) -> bool {
         self.engines.contains(&engine)
-    }
-
-    /// What executing it does on a generation: no function reads LDWEIGHTS and MATMUL of MARIANA and MAVERICK,
-    /// which have layouts of their own, yet.
-    pub fn execution_on(&self, generation: Generation) -> Execution {
-        match self.execution {
-            Execution::Run
-                if matches!(self.byte, op::LDWEIGHTS | op::MATMUL) && generation > Generation::Cayman =>
-            {
-                Execution::Later
-            }
-            execution => execution,
-        }
     }
 
     /// A pseudo-word: resolved by the loader, unknown to the device (chapter 07 section 9).

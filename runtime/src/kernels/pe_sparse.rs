@@ -6,7 +6,7 @@ use super::matmul::{GROUP, Order, PANEL, Rounding, Sink, flushed};
 use super::matmul_simd::{Avx2, Avx512};
 use super::matmul_simd::{Portable, Vector};
 use super::pe::{Cells, note_written};
-use super::pe_moving::{Adjust, Moving, lowest_exponent};
+use super::pe_moving::{Adjust, Moving, Source, lowest_exponent};
 use crate::interp::pe::sum::{self, Arithmetic::FlushTiny};
 use crate::interp::pe::{Sparse, flushes, warn_absent};
 use crate::interp::{Exec, FaultKind};
@@ -42,9 +42,14 @@ impl SparseMatMul {
         let core = x.core();
         let order = Order::new(o.maps, o.rows);
         let mut moving = Moving::take();
-        let (walk, fp8) = (&o.moving, core.spec.fp8);
-        let adjust = Adjust::new(o.dtype, o.mode, 0);
-        let lowest = moving.gather(o.dtype, walk, core.memory(walk.space), fp8, &order, adjust);
+        let source = Source {
+            walk: &o.moving,
+            memory: core.memory(o.moving.space),
+            dtype: o.dtype,
+            fp8: core.spec.fp8,
+            scales: None,
+        };
+        let lowest = moving.gather(&source, &order, Adjust::new(o.dtype, o.mode, 0));
         let rounding = self.rounding(&core.pe, lowest);
         let (choices, absent) = self.choices(&core.pe, &order);
         let mut cursor = o.cells.start();

@@ -169,7 +169,7 @@ pub struct Unsupported {
 /// Why a word cannot run although it is well formed: its opcode is not implemented, the manual leaves
 /// it undefined (chapter 00 table B), or a field has a value without a known meaning.
 pub fn unsupported_reason(decoded: &Decoded, cx: &CheckContext<'_>) -> Option<Unsupported> {
-    match decoded.info.execution_on(cx.generation) {
+    match decoded.info.execution {
         Execution::Refuse(why) => return Some(Unsupported { field: None, reason: why.into() }),
         Execution::Later => return Some(Unsupported { field: None, reason: "not implemented yet".into() }),
         Execution::Run => {}
