@@ -148,7 +148,7 @@ impl Side {
         crew.iter().for_each(|(core, engine)| self.load(case, *core, *engine));
         let limits = Limits { translated, ..Limits::default() };
         let mut told = Vec::new();
-        let mut run = || {
+        let run = || {
             'turns: for (core, engine) in std::iter::repeat_n(crew, TURNS).flatten() {
                 match engine_turn_within(&mut self.machine, core, engine, case.limit, &limits) {
                     Ok(turn) => told.push(format!("{turn:?}")),
