@@ -11,9 +11,10 @@ use crate::interp::pe::{MAX_LANES, Multiply, ResultKind, Tile, WeightLoad, flush
 use crate::interp::{Cursor, Exec, FaultKind, Walk};
 use crate::isa::field::Fp32Mode;
 use crate::isa::{Decoded, Dtype, PARTITIONS, Space};
-use crate::machine::{Core, Partitions, PeState};
+use crate::machine::{Core, Partitions, PeState, Rows};
 use crate::num::dispatch::multiversion;
 use crate::num::{self, Fp8, canonical};
+use crate::parallel;
 
 /// The weights of a tile of the array, packed for tile registers.
 #[derive(Clone, Debug)]
@@ -193,9 +194,9 @@ impl Pass {
         let mut moving = Moving::take();
         let core = x.core();
         let order = Order::new(c.packing.lanes(), c.tile.rows);
-        if let Some(tiles) = self.tiles(&mut core.pe, &order) {
+        if self.uses_tiles(&mut core.pe, &order) {
             moving.gather_tiles(&Source::of(&self.0, core), &order);
-            self.floats_in_tiles(core, &moving, tiles);
+            self.floats_in_tiles(core, &order, &moving);
         } else {
             // A transposing word looks at the moving operand before it is adjusted.
             let transposing = matches!(result, ResultKind::Raw(_));
@@ -230,18 +231,19 @@ impl Pass {
         Rounding::of_rows(rows.min(), lowest_moving)
     }
 
-    /// Tile registers, if they can do this word; the weights are packed for them then.
-    fn tiles(&self, pe: &mut PeState, order: &Order) -> Option<Amx> {
+    /// Whether tile registers can do this word; the weights are packed for them then.
+    fn uses_tiles(&self, pe: &mut PeState, order: &Order) -> bool {
         let c = &self.0.c;
-        if !matches!(self.0.result, ResultKind::Fp32 | ResultKind::Bf16) || !flushes(c.dtype) {
-            return None;
+        let floats = matches!(self.0.result, ResultKind::Fp32 | ResultKind::Bf16);
+        if !floats || !flushes(c.dtype) || Amx::new().is_none() {
+            return false;
         }
-        let tiles = Amx::new()?;
         if !pe.packed[self.slot()].as_ref().is_some_and(|packed| packed.tile == c.tile) {
-            let weights = PackedWeights::new(&pe.weights, &self.offsets(order), order, c.tile.cols)?;
+            let weights = PackedWeights::new(&pe.weights, &self.offsets(order), order, c.tile.cols);
+            let Some(weights) = weights else { return false };
             pe.packed[self.slot()] = Some(PackedTile { tile: c.tile, weights });
         }
-        Some(tiles)
+        true
     }
 
     /// Which packed weights the columns use.
@@ -249,32 +251,58 @@ impl Pass {
         self.0.c.tile.first_col / PARTITIONS
     }
 
-    fn floats_in_tiles(&self, core: &mut Core, moving: &Moving, mut tiles: Amx) {
+    fn floats_in_tiles(&self, core: &mut Core, order: &Order, moving: &Moving) {
         let Core { psum, pe, .. } = core;
         let Some(packed) = &pe.packed[self.slot()] else { return };
-        let mut cursor = self.0.cells.start();
-        for (first, width) in moving.widths() {
-            let mut sums = self.sink(psum, &mut cursor, width);
-            matmul_amx::product(&mut tiles, &packed.weights, &moving.tiles, first, width, &mut sums);
-        }
+        self.parts(psum, order.summands.len(), matmul_amx::COLUMNS, |first_column, columns, mut rows| {
+            let Some(mut tiles) = Amx::new() else { return };
+            let mut cursor = self.0.cells.start();
+            for (first, width) in moving.widths() {
+                let mut sums = self.sink(&mut rows, &mut cursor, width, columns);
+                let weights = packed.weights.columns(first_column, columns);
+                matmul_amx::product(&mut tiles, weights, &moving.tiles, first, width, &mut sums);
+            }
+        });
     }
 
     fn floats(&self, core: &mut Core, order: &Order, moving: &Moving, lowest: u32) {
         let Core { psum, pe, .. } = core;
-        let mut cursor = self.0.cells.start();
         let offsets = self.offsets(order);
         let rounding = self.rounding(&pe.weights, &offsets, lowest);
-        let stationary =
-            Stationary { values: &pe.weights, offsets: &offsets, order, columns: self.0.c.tile.cols };
-        for (_, width, panel) in moving.panels() {
-            matmul::product(&stationary, panel, width, rounding, &mut self.sink(psum, &mut cursor, width));
-        }
+        self.parts(psum, offsets.len(), matmul::MAX_COLUMNS, |first_column, columns, mut rows| {
+            let mut cursor = self.0.cells.start();
+            let offsets: Vec<usize> = offsets.iter().map(|at| at + first_column).collect();
+            let stationary = Stationary { values: &pe.weights, offsets: &offsets, order, columns };
+            for (_, width, panel) in moving.panels() {
+                let mut sums = self.sink(&mut rows, &mut cursor, width, columns);
+                matmul::product(&stationary, panel, width, rounding, &mut sums);
+            }
+        });
     }
 
-    /// The next `width` cells of every column.
-    fn sink<'a>(&self, psum: &'a mut Partitions, cursor: &mut Cursor, width: usize) -> Cells<'a> {
-        let Multiply { c, begin, result, cells, .. } = &self.0;
-        Cells::next(psum, cells, cursor, width, c.tile.cols, (*result, *begin))
+    /// Splits the columns of the tile among threads, in multiples of `step`: `body(first column, columns, their
+    /// partitions of PSUM)`.
+    fn parts(
+        &self,
+        psum: &mut Partitions,
+        summands: usize,
+        step: usize,
+        body: impl Fn(usize, usize, Rows<'_>) + Sync,
+    ) {
+        let Multiply { c, cells, .. } = &self.0;
+        parts(psum, cells, c.tile.cols, summands, step, body);
+    }
+
+    /// The next `width` cells of some columns.
+    fn sink<'a, 'r>(
+        &self,
+        rows: &'a mut Rows<'r>,
+        cursor: &mut Cursor,
+        width: usize,
+        columns: usize,
+    ) -> Cells<'a, 'r> {
+        let Multiply { begin, result, cells, .. } = &self.0;
+        Cells::next(rows, cells, cursor, width, columns, (*result, *begin))
     }
 
     /// UINT8 operands: wrapping 32-bit sums (decision 05-11).
@@ -467,36 +495,53 @@ multiversion! {
     }
 }
 
+/// Splits columns of a word among threads, in multiples of `step`: `body(first column, columns, their partitions of
+/// PSUM)`. `cells` are those of one column, each of which is a sum of so many summands.
+pub(super) fn parts(
+    psum: &mut Partitions,
+    cells: &Walk,
+    columns: usize,
+    summands: usize,
+    step: usize,
+    body: impl Fn(usize, usize, Rows<'_>) + Sync,
+) {
+    let part = parallel::part(columns, step, columns * summands * cells.count);
+    let rows = psum.rows_mut(cells.partition, columns);
+    parallel::for_each(rows.parts(part).enumerate(), |(number, rows)| {
+        let first = number * part;
+        body(first, part.min(columns - first), rows);
+    });
+}
+
 /// Sums go to PSUM.
-pub(super) struct Cells<'a> {
-    memory: &'a mut Partitions,
-    partition: usize,
+pub(super) struct Cells<'a, 'r> {
+    rows: &'a mut Rows<'r>,
     segments: Vec<Segment>,
     columns: usize,
     result: ResultKind,
     begin: bool,
 }
 
-impl<'a> Cells<'a> {
-    /// The next `width` cells of every column; what they hold, and whether sums replace it.
+impl<'a, 'r> Cells<'a, 'r> {
+    /// The next `width` cells of some columns; what they hold, and whether sums replace it.
     pub(super) fn next(
-        memory: &'a mut Partitions,
+        rows: &'a mut Rows<'r>,
         cells: &Walk,
         cursor: &mut Cursor,
         width: usize,
         columns: usize,
         (result, begin): (ResultKind, bool),
-    ) -> Cells<'a> {
+    ) -> Cells<'a, 'r> {
         let segments = segments(cells, cursor, width);
-        Cells { memory, partition: cells.partition, segments, columns, result, begin }
+        Cells { rows, segments, columns, result, begin }
     }
 }
 
-impl Sink for Cells<'_> {
+impl Sink for Cells<'_, '_> {
     #[inline(always)]
     fn take(&mut self, column: usize, sums: &[[f32; PANEL]]) {
         for (k, sums) in sums.iter().enumerate().take(self.columns - column) {
-            let row = self.memory.partition_mut(self.partition + column + k);
+            let row = self.rows.row_mut(column + k);
             let (result, begin) = (self.result, self.begin);
             match (result, begin) {
                 (ResultKind::Bf16, _) => each_cell(row, &self.segments, |n, old: [u8; 2]| {

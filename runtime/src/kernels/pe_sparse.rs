@@ -5,13 +5,13 @@ use super::matmul::{GROUP, Order, PANEL, Rounding, Sink, flushed};
 #[cfg(target_arch = "x86_64")]
 use super::matmul_simd::{Avx2, Avx512};
 use super::matmul_simd::{Portable, Vector};
-use super::pe::{Cells, note_written};
+use super::pe::{Cells, note_written, parts};
 use super::pe_moving::{Adjust, Moving, Source, lowest_exponent};
 use crate::interp::pe::sum::{self, Arithmetic::FlushTiny};
 use crate::interp::pe::{Sparse, flushes, warn_absent};
 use crate::interp::{Exec, FaultKind};
 use crate::isa::{Decoded, PARTITIONS};
-use crate::machine::PeState;
+use crate::machine::{Core, PeState};
 use crate::num::Level;
 
 /// A row of the moving operand at the positions of a panel.
@@ -52,22 +52,18 @@ impl SparseMatMul {
         let lowest = moving.gather(&source, &order, Adjust::new(o.dtype, o.mode, 0));
         let rounding = self.rounding(&core.pe, lowest);
         let (choices, absent) = self.choices(&core.pe, &order);
-        let mut cursor = o.cells.start();
-        for (_, width, panel) in moving.panels() {
-            let panel = panel.as_chunks::<PANEL>().0;
-            let kind = (o.result, o.begin);
-            let mut cells = Cells::next(&mut core.psum, &o.cells, &mut cursor, width, o.cols, kind);
-            for column in 0..o.cols {
-                let weight = |row| core.pe.weights[PeState::cell(0, o.first_row + row, column)];
-                let weights: [f32; PARTITIONS] =
-                    std::array::from_fn(|row| if row < o.rows { weight(row) } else { 0.0 });
-                let mut rows = [&ABSENT; PARTITIONS];
-                for (row, choice) in rows.iter_mut().zip(&choices[column * o.rows..][..o.rows]) {
-                    *row = choice.map_or(&ABSENT, |summand| &panel[summand]);
+        let Core { psum, pe, .. } = core;
+        parts(psum, &o.cells, o.cols, o.rows, 1, |first, columns, mut rows| {
+            let mut cursor = o.cells.start();
+            for (_, width, panel) in moving.panels() {
+                let kind = (o.result, o.begin);
+                let mut cells = Cells::next(&mut rows, &o.cells, &mut cursor, width, columns, kind);
+                for column in 0..columns {
+                    let sums = self.column(pe, first + column, &choices, panel, width, rounding);
+                    cells.take(column, &[sums]);
                 }
-                cells.take(column, &[column_sums(&weights[..o.rows], &rows[..o.rows], width, rounding)]);
             }
-        }
+        });
         note_written(&o.cells, &mut core.psum, o.cols);
         moving.keep();
         if absent {
@@ -90,6 +86,26 @@ impl SparseMatMul {
         }
         let absent = choices.contains(&None);
         (choices, absent)
+    }
+
+    /// The sums of a column with a panel.
+    fn column(
+        &self,
+        pe: &PeState,
+        column: usize,
+        choices: &[Option<usize>],
+        panel: &[f32],
+        width: usize,
+        rounding: Rounding,
+    ) -> Row {
+        let Sparse { first_row, rows: count, .. } = self.0;
+        let panel = panel.as_chunks::<PANEL>().0;
+        let (mut weights, mut rows) = ([0.0; PARTITIONS], [&ABSENT; PARTITIONS]);
+        for (row, choice) in choices[column * count..][..count].iter().enumerate() {
+            weights[row] = pe.weights[PeState::cell(0, first_row + row, column)];
+            rows[row] = choice.map_or(&ABSENT, |summand| &panel[summand]);
+        }
+        column_sums(&weights[..count], &rows[..count], width, rounding)
     }
 
     /// As for MATMUL: tiny results need no care where no sum can be tiny.
