@@ -219,6 +219,7 @@ pub fn name(opcode: u8) -> &'static str {
 pub fn reads_registers(w: &Decoded) -> bool {
     w.operands.layout().def().fields.iter().any(|field| match field.kind {
         Kind::Tensor(_) | Kind::Addr4 => w.word.0[field.offset + 3] & 0xE0 != 0,
+        Kind::MxPattern => [3, 7].iter().any(|at| w.word.0[field.offset + at] & 0xE0 != 0),
         Kind::Addr8 => {
             let address = <Addr8 as Field>::read(&w.word.0[field.offset..field.offset + field.size]);
             matches!(address.form(), Addr8Form::Registers { .. })

@@ -1,6 +1,7 @@
 //! Every validity rule has words that break it, and the checks report exactly that.
 
 mod array;
+mod array_later;
 mod compute;
 mod elementwise;
 mod generic;
@@ -150,6 +151,7 @@ fn cases() -> Vec<Case> {
         pool::cases,
         transfers::cases,
         array::cases,
+        array_later::cases,
     ];
     families.into_iter().flat_map(|cases| cases()).collect()
 }

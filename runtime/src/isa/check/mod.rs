@@ -29,6 +29,7 @@ mod generator;
 mod generic;
 mod operands;
 mod pe;
+mod pe_later;
 mod pool;
 mod predicated;
 mod pseudo;
