@@ -1,6 +1,7 @@
 //! Random legal words of the translated families, and data for them.
 
 mod data;
+mod elementwise;
 mod lanes;
 mod transfers;
 
@@ -276,7 +277,12 @@ impl<R: RngCore> Maker<'_, R> {
             | op::TENSOR_REDUCE_MAX_BF16 => self.tensor_reduce(opcode),
             op::TENSOR_SCALAR_AFFINE_SELECT => self.affine_select(),
             op::LDWEIGHTS | op::MATMUL => self.pe(opcode),
-            _ => return self.control(opcode) || self.data(opcode) || self.transfers(opcode),
+            _ => {
+                return self.control(opcode)
+                    || self.data(opcode)
+                    || self.transfers(opcode)
+                    || self.elementwise(opcode);
+            }
         }
         true
     }
