@@ -322,8 +322,7 @@ impl<R: RngCore> Maker<'_, R> {
     }
 
     fn range_select(&mut self) {
-        const COMPARES: [AluOp; 5] =
-            [AluOp::IS_EQ, AluOp::IS_GT, AluOp::IS_GE, AluOp::IS_LE, AluOp::IS_LT];
+        const COMPARES: [AluOp; 5] = [AluOp::IS_EQ, AluOp::IS_GT, AluOp::IS_GE, AluOp::IS_LE, AluOp::IS_LT];
         let (from, to) = (self.dtype(), self.dtype());
         let mut bound = || match self.scalar() {
             (ImmSrc::INSTRUCTION, value) if self.rng.random_bool(0.3) => (ImmSrc::INSTRUCTION, value),
@@ -488,7 +487,8 @@ impl<R: RngCore> Maker<'_, R> {
 
     fn wide_tensors(&mut self) {
         let (op, src_dtype, dst_dtype) = self.wide_parts();
-        let (src0, src1): (Tensor<2>, Tensor<2>) = (self.tensor(src_dtype.low()), self.tensor(src_dtype.high()));
+        let (src0, src1): (Tensor<2>, Tensor<2>) =
+            (self.tensor(src_dtype.low()), self.tensor(src_dtype.high()));
         if self.rng.random_bool(0.5) {
             self.small_counts(&deeper(&src1), src_dtype.high());
         }
