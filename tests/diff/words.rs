@@ -1,6 +1,7 @@
 //! Random legal words of the translated families, and data for them.
 
 mod lanes;
+mod serial;
 
 use rand::seq::IndexedRandom;
 use rand::{Rng, RngCore, SeedableRng};
@@ -245,6 +246,7 @@ impl<R: RngCore> Maker<'_, R> {
             | op::TENSOR_REDUCE_MAX_BF16 => self.tensor_reduce(opcode),
             op::TENSOR_SCALAR_AFFINE_SELECT => self.affine_select(),
             op::LDWEIGHTS | op::MATMUL => self.pe(opcode),
+            _ if self.serial(opcode) => {}
             _ => return self.control(opcode),
         }
         true
@@ -330,7 +332,7 @@ impl<R: RngCore> Maker<'_, R> {
         Tensor { start: Addr4(address), step, num }
     }
 
-    fn scalar(&mut self) -> (ImmSrc, Imm) {
+    pub fn scalar(&mut self) -> (ImmSrc, Imm) {
         let first = *[0u32, 32, 64].choose(self.rng).unwrap();
         let address =
             first * self.case.generation.geometry().sbuf_pitch + 4 * self.rng.random_range(0..WINDOW / 4);

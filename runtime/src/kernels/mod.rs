@@ -4,6 +4,8 @@
 
 pub mod act;
 pub(crate) mod act_table;
+pub mod batch_norm;
+mod columns;
 pub(crate) mod fp16;
 mod matmul;
 mod matmul_amx;
@@ -14,6 +16,7 @@ pub mod reduce;
 pub mod rows;
 mod rows_direct;
 pub mod rows_select;
+pub mod scan;
 mod transpose;
 #[cfg(target_arch = "x86_64")]
 mod transpose4;
