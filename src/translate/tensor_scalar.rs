@@ -5,7 +5,7 @@ use seqjit_runtime::interp::{Exec, FaultKind};
 use seqjit_runtime::isa::field::ImmSrc;
 use seqjit_runtime::isa::layouts::S3D3_TS;
 use seqjit_runtime::isa::{AluOp, Decoded, Dtype};
-use seqjit_runtime::kernels::rows;
+use seqjit_runtime::kernels::{rows, tiles};
 use seqjit_runtime::num::eval_f32;
 
 use super::elementwise::{Compute, Elementwise, Stream};
@@ -32,6 +32,19 @@ fn bind(x: &Exec<'_>, w: &Decoded) -> Result<Binding, FaultKind> {
 /// TENSOR_SCALAR_PTR_ARITH_OP (section 4.3).
 pub const fn ptr_arith() -> Kernel {
     Kernel { bind: |x, w| bound(interp::resolve_pointers(x, w, Dtype::FP32)?) }
+}
+
+/// TRANSPOSE_TENSOR_SCALAR_ARITH_OP (section 4.4).
+pub const fn transpose_arith() -> Kernel {
+    Kernel {
+        bind: |x, w| {
+            let operands = interp::resolve_transposed(x, w)?;
+            if operands.src.count != operands.dst.count {
+                return Err(Refusal::Dimensions);
+            }
+            Ok(Box::new(move |x| tiles::tensor_scalar(&operands, x)))
+        },
+    }
 }
 
 /// In class FP.

@@ -9,7 +9,7 @@ use crate::num;
 
 /// The accumulators of a word's lanes while it runs. They belong to the partitions of the destination (chapter 00
 /// A14).
-pub(super) struct Accumulators {
+pub(crate) struct Accumulators {
     first: usize,
     idle: bool,
     values: Vec<f32>,

@@ -134,9 +134,8 @@ impl Rows<'_> {
                 values.resize(n, 0.0);
                 results.resize(n, 0.0);
                 num::unpack(packed, from, self.fp8, values);
-                restart.scan(values, results, |acc, row, out| {
-                    num::scan_row(op, acc, row, out).unwrap_or(acc)
-                });
+                restart
+                    .scan(values, results, |acc, row, out| num::scan_row(op, acc, row, out).unwrap_or(acc));
             }
             Values::Integer(restart, [values, results]) => {
                 values.resize(n, 0);

@@ -199,7 +199,8 @@ pub fn accumulate(g: &Gradients, x: &mut Exec<'_>) {
     let fp8 = core.spec.fp8;
     let scalars = g.scalars(core);
     let [data, gradient] = &g.sources;
-    let [mut xs, mut dys] = [(data, g.dtypes[0]), (gradient, g.dtypes[1])].map(|(w, d)| Block::new(w, d, fp8));
+    let [mut xs, mut dys] =
+        [(data, g.dtypes[0]), (gradient, g.dtypes[1])].map(|(w, d)| Block::new(w, d, fp8));
     let mut dst = Block::new(&g.dst, g.dtypes[2], fp8);
     let mut columns = vec![[0.0; LANES]; COLUMNS.min(data.count)];
     let mut gradients = columns.clone();

@@ -9,8 +9,8 @@ use crate::interp::Walk;
 use crate::interp::lanes::TILE;
 use crate::isa::Dtype;
 use crate::machine::Core;
-pub(super) use crate::num::{Column, LANES};
 use crate::num::{self, Fp8};
+pub(super) use crate::num::{Column, LANES};
 
 /// Columns worked on at a time: two operands and a result of them fit into the first cache.
 pub(super) const COLUMNS: usize = 192;
@@ -52,6 +52,9 @@ impl<'w> Block<'w> {
 
     /// Writes the next elements of some lanes.
     pub(super) fn store(&mut self, core: &mut Core, lanes: Range<usize>, columns: &[Column]) {
+        if columns.is_empty() {
+            return;
+        }
         let (dtype, fp8) = (self.dtype, self.fp8);
         self.rows.iter_mut().for_each(|row| row.resize(columns.len(), 0.0));
         if lanes.len() == 1 {
@@ -65,16 +68,20 @@ impl<'w> Block<'w> {
     }
 }
 
-/// The lanes of a word in groups that run side by side, ascending: sixteen where no lane reads what another one
-/// writes, else each by itself.
+/// How many lanes of a word may run side by side: [`LANES`] where no lane reads what another one writes.
+pub(super) fn side_by_side(sources: &[&Walk], destination: &Walk, lanes: usize) -> usize {
+    let own = |s: &Walk| s.space == destination.space && s.partition == destination.partition;
+    let independent = sources.iter().all(|s| own(s) || s.is_apart_from(destination, lanes));
+    if independent { LANES } else { 1 }
+}
+
+/// The lanes of a word in groups that run [`side_by_side`], ascending.
 pub(super) fn groups(
     sources: &[&Walk],
     destination: &Walk,
     lanes: usize,
 ) -> impl Iterator<Item = Range<usize>> + use<> {
-    let own = |s: &Walk| s.space == destination.space && s.partition == destination.partition;
-    let independent = sources.iter().all(|s| own(s) || s.is_apart_from(destination, lanes));
-    let together = if independent { LANES } else { 1 };
+    let together = side_by_side(sources, destination, lanes);
     (0..lanes).step_by(together).map(move |first| first..lanes.min(first + together))
 }
 

@@ -63,6 +63,58 @@ pub(super) fn rows(columns: &[[f32; SQUARE]], rows: &mut [Vec<f32>; SQUARE]) {
     }
 }
 
+/// Edge of the tiles that words transpose.
+pub(super) const TILE: usize = 2 * SQUARE;
+
+/// Tiles of 32 rows and 32 packed elements, as many as the rows hold: element `k` of row `n` of each becomes element
+/// `n` of row `k`. Element sizes are 1, 2, 4 and 8.
+///
+/// # Panics
+/// If rows differ in length.
+pub(super) fn tiles(size: usize, rows: &[&[u8]; TILE], out: &mut [Vec<u8>; TILE]) {
+    out.iter_mut().for_each(|row| row.resize(rows[0].len(), 0));
+    match size {
+        1 => squares(rows, out, |[a]| a.into(), |v| [v as u8]),
+        2 => squares(rows, out, |b| u16::from_le_bytes(b).into(), |v| (v as u16).to_le_bytes()),
+        4 => squares(rows, out, u32::from_le_bytes, u32::to_le_bytes),
+        _ => cells(size, rows, out),
+    }
+}
+
+/// Squares of elements that fit into 32 bits.
+fn squares<const N: usize>(
+    rows: &[&[u8]; TILE],
+    out: &mut [Vec<u8>; TILE],
+    load: impl Fn([u8; N]) -> u32,
+    store: impl Fn(u32) -> [u8; N],
+) {
+    let rows = rows.map(|row| row.as_chunks::<N>().0.as_chunks::<SQUARE>().0);
+    let mut square = [[0; SQUARE]; SQUARE];
+    for number in 0..rows[0].len() {
+        // Squares come in pairs: the left and the right half of a tile.
+        let (tile, right) = (number / 2, number % 2);
+        for lower in 0..2 {
+            let cut: [[u32; SQUARE]; SQUARE] =
+                std::array::from_fn(|n| rows[lower * SQUARE + n][number].map(&load));
+            square_into(&cut.each_ref(), &mut square);
+            for (row, cells) in out[right * SQUARE..][..SQUARE].iter_mut().zip(&square) {
+                row.as_chunks_mut::<N>().0.as_chunks_mut::<SQUARE>().0[2 * tile + lower] = cells.map(&store);
+            }
+        }
+    }
+}
+
+/// Elements of any size, one by one.
+fn cells(size: usize, rows: &[&[u8]; TILE], out: &mut [Vec<u8>; TILE]) {
+    for at in (0..rows[0].len()).step_by(TILE * size) {
+        for (k, out) in out.iter_mut().enumerate() {
+            for (to, row) in out[at..at + TILE * size].chunks_exact_mut(size).zip(rows) {
+                to.copy_from_slice(&row[at + k * size..][..size]);
+            }
+        }
+    }
+}
+
 /// The bits of some floats.
 fn bits(floats: &[f32; SQUARE]) -> &[u32; SQUARE] {
     // SAFETY: of the same size and alignment, and any bits are an integer.
@@ -152,6 +204,26 @@ mod tests {
             for (k, row) in out.iter().enumerate() {
                 for (n, element) in row.iter().enumerate() {
                     assert_eq!(*element, (n * 100 + k) as u32);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn tiles_change_lane_and_element() {
+        for size in [1, 2, 4, 8] {
+            let element = |lane: usize, k: usize| ((lane * 131 + k * 7) as u64).to_le_bytes();
+            let made: Vec<Vec<u8>> = (0..TILE)
+                .map(|lane| (0..3 * TILE).flat_map(|k| element(lane, k)[..size].to_vec()).collect())
+                .collect();
+            for level in Level::ALL {
+                let mut out = std::array::from_fn(|_| Vec::new());
+                let rows = std::array::from_fn(|lane| made[lane].as_slice());
+                with_level(level, || tiles(size, &rows, &mut out));
+                for (lane, row) in out.iter().enumerate() {
+                    let transposed = (0..3 * TILE).map(|k| element(k % TILE, k / TILE * TILE + lane));
+                    let expected: Vec<u8> = transposed.flat_map(|e| e[..size].to_vec()).collect();
+                    assert_eq!(*row, expected, "lane {lane}, {size} bytes, {level}");
                 }
             }
         }

@@ -218,6 +218,13 @@ multiversion! {
 }
 
 multiversion! {
+    /// [`fold_f32`] of every element into the accumulator beside it; `None` for other operators.
+    pub(crate) fn fold_rows(op: AluOp, accumulators: &mut [f32], row: &[f32]) -> Option<()> {
+        folding!(op, f => accumulators.iter_mut().zip(row).for_each(|(acc, x)| *acc = f(*acc, *x)))
+    }
+}
+
+multiversion! {
     /// [`scan_row`] in every lane; returns the last results, `acc` for other operators.
     pub(crate) fn scan_columns(op: AluOp, acc: Column, columns: &[Column], out: &mut [Column]) -> Column {
         let last = folding!(op, f => {
@@ -237,12 +244,30 @@ multiversion! {
 macro_rules! common {
     ($op:expr, $swap:expr, $f:ident => $body:expr) => {
         match ($op, $swap) {
-            (AluOp::ADD, _) => Some({ let $f = |a: f32, b: f32| a + b; $body }),
-            (AluOp::MULT, _) => Some({ let $f = |a: f32, b: f32| a * b; $body }),
-            (AluOp::SUBTRACT, false) => Some({ let $f = |a: f32, b: f32| a - b; $body }),
-            (AluOp::SUBTRACT, true) => Some({ let $f = |a: f32, b: f32| b - a; $body }),
-            (AluOp::MAX, _) => Some({ let $f = |a: f32, b: f32| max(a, b); $body }),
-            (AluOp::MIN, _) => Some({ let $f = |a: f32, b: f32| min(a, b); $body }),
+            (AluOp::ADD, _) => Some({
+                let $f = |a: f32, b: f32| a + b;
+                $body
+            }),
+            (AluOp::MULT, _) => Some({
+                let $f = |a: f32, b: f32| a * b;
+                $body
+            }),
+            (AluOp::SUBTRACT, false) => Some({
+                let $f = |a: f32, b: f32| a - b;
+                $body
+            }),
+            (AluOp::SUBTRACT, true) => Some({
+                let $f = |a: f32, b: f32| b - a;
+                $body
+            }),
+            (AluOp::MAX, _) => Some({
+                let $f = |a: f32, b: f32| max(a, b);
+                $body
+            }),
+            (AluOp::MIN, _) => Some({
+                let $f = |a: f32, b: f32| min(a, b);
+                $body
+            }),
             _ => None,
         }
     };
