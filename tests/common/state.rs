@@ -77,7 +77,7 @@ pub fn accumulators(a: &Core, b: &Core) -> Option<String> {
         .or_else(|| unequal("tables", &table(a), &table(b)))
 }
 
-/// What searches, random numbers, gathers and shuffles keep from word to word.
+/// What searches, random numbers, gathers, shuffles and batch normalisation keep from word to word.
 pub fn hidden(a: &Core, b: &Core) -> Option<String> {
     let keys = |core: &Core| core.dve.search.keys.map(|keys| keys.map(f32::to_bits));
     let dve = |core: &Core| {
@@ -89,7 +89,11 @@ pub fn hidden(a: &Core, b: &Core) -> Option<String> {
         let buffer = &core.pool.buffer;
         (buffer.width, buffer.count, buffer.start_index, buffer.mask, buffer.valid)
     };
+    let params =
+        |core: &Core| core.dve.batch_norm.params.map(|p| [p.n, p.mean, p.a, p.b, p.c].map(f32::to_bits));
     unequal("keys of searches", &keys(a), &keys(b))
+        .or_else(|| unequal("parameters of batch norm", &params(a), &params(b)))
+        .or_else(|| unequal("parameter RAM", &a.dve.batch_norm.ram, &b.dve.batch_norm.ram))
         .or_else(|| unequal("findings, generators and mask of DVE", &dve(a), &dve(b)))
         .or_else(|| unequal("LFSR of DVE", &a.dve.random.lfsr, &b.dve.random.lfsr))
         .or_else(|| unequal("generators and arguments of POOL", &pool(a), &pool(b)))

@@ -4,6 +4,7 @@ mod data;
 mod elementwise;
 mod lanes;
 mod pe_act;
+mod serial;
 mod transfers;
 
 use rand::seq::IndexedRandom;
@@ -294,7 +295,8 @@ impl<R: RngCore> Maker<'_, R> {
                     || self.array(opcode)
                     || self.data(opcode)
                     || self.transfers(opcode)
-                    || self.elementwise(opcode);
+                    || self.elementwise(opcode)
+                    || self.serial(opcode);
             }
         }
         true
@@ -380,7 +382,7 @@ impl<R: RngCore> Maker<'_, R> {
         Tensor { start: Addr4(address), step, num }
     }
 
-    fn scalar(&mut self) -> (ImmSrc, Imm) {
+    pub fn scalar(&mut self) -> (ImmSrc, Imm) {
         let first = *[0u32, 32, 64].choose(self.rng).unwrap();
         let address =
             first * self.case.generation.geometry().sbuf_pitch + 4 * self.rng.random_range(0..WINDOW / 4);
@@ -407,7 +409,7 @@ impl<R: RngCore> Maker<'_, R> {
         operands.write(&mut self.case.word);
     }
 
-    fn tensor_scalar(&mut self) {
+    pub fn tensor_scalar(&mut self) {
         let (from, to) = (self.dtype(), self.dtype());
         let ((imm0_src, imm0), (imm1_src, imm1)) = (self.scalar(), self.scalar());
         let mut operands = S3D3_TS::read(&self.case.word);

@@ -249,6 +249,21 @@ impl Walk {
         })
     }
 
+    /// All elements from the lowest to the highest that the walk touches, ascending.
+    pub(crate) fn hull(&self) -> Walk {
+        let count = (self.high - self.low) / self.size;
+        let mut hull = Walk { offset: self.low, count, dims: [Dim::default(); 4], rank: 0, ..*self };
+        hull.push(Dim { count, step: self.size as isize });
+        hull
+    }
+
+    /// The position of each element in the [`hull`](Self::hull).
+    pub(crate) fn positions(&self) -> Vec<u32> {
+        let mut cursor = self.start();
+        let position = |at: isize| ((at as usize - self.low) / self.size) as u32;
+        (0..self.count).map(|_| position(self.next_run(&mut cursor, 1).0)).collect()
+    }
+
     /// Whether the operands of a word with so many lanes share no byte, in the same lane or in another.
     pub fn is_apart_from(&self, other: &Walk, lanes: usize) -> bool {
         self.space != other.space
