@@ -80,7 +80,7 @@ impl<R: RngCore> Maker<'_, R> {
     }
 
     /// An address in SBUF, aligned to four bytes.
-    fn pointer(&mut self, partition: u32) -> u32 {
+    pub(super) fn pointer(&mut self, partition: u32) -> u32 {
         partition * self.case.generation.geometry().sbuf_pitch + 4 * self.rng.random_range(0..WINDOW / 4)
     }
 }

@@ -54,13 +54,6 @@ impl<R: RngCore> Maker<'_, R> {
         true
     }
 
-    /// An operator of a set.
-    fn of_set(&mut self, set: AluSet) -> AluOp {
-        let generation = self.case.generation;
-        let ops = AluOp::TABLE.iter().map(|row| row.code).filter(|op| op.exists_on(generation));
-        *ops.filter(|op| op.in_set(set, generation)).collect::<Vec<_>>().choose(self.rng).unwrap()
-    }
-
     fn cumulative(&mut self, opcode: u8) {
         let (op, from, to) = if opcode == op::TENSOR_CUMULATIVE_BITVEC_OP {
             self.bit_fold()
@@ -165,14 +158,9 @@ impl<R: RngCore> Maker<'_, R> {
         operands.write(&mut self.case.word);
     }
 
-    /// The address of a scalar in every lane.
-    fn pointer(&mut self) -> u32 {
-        4 * self.rng.random_range(0..WINDOW / 4)
-    }
-
     /// A pointer, sometimes in a register that the addresses of tensors mostly leave alone.
     fn pointer_source(&mut self) -> (ImmSrc, Imm) {
-        let pointer = self.pointer();
+        let pointer = self.pointer(0);
         if self.rng.random_bool(0.8) {
             return (ImmSrc::PTR, Imm(pointer));
         }
@@ -184,11 +172,11 @@ impl<R: RngCore> Maker<'_, R> {
     fn gradients(&mut self) {
         let (a, b, to) = (self.float(), self.float(), self.float());
         let operands = S3S3D1_BN {
-            imm0: Ptr(self.pointer()),
+            imm0: Ptr(self.pointer(0)),
             src0: self.tensor(a),
             src1: self.tensor(b),
             dst: self.of_count(3, to),
-            imm1: Ptr(self.pointer()),
+            imm1: Ptr(self.pointer(0)),
             in0_in1_dtype: DtypePair::new(a, b),
             immediate_dtype: *[Dtype::INVALID, Dtype::FP32, Dtype::BFLOAT16].choose(self.rng).unwrap(),
             out_dtype: to,
