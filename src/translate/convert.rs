@@ -27,7 +27,7 @@ impl Emit<'_> {
     /// [`Emit::store_float`] makes it canonical.
     pub fn load_float(&mut self, dtype: Dtype, fp8: Fp8, at: Value, offset: i32, four: bool) -> Value {
         let bits = self.load(at, offset, dtype.bytes(), dtype.is_signed(), four);
-        self.to_float(dtype, fp8, bits)
+        self.widened(dtype, fp8, bits)
     }
 
     /// The FP32 value of a scalar operand, whose bits are zero-extended.
@@ -35,16 +35,16 @@ impl Emit<'_> {
         let bits = self.as_int(scalar);
         let unused = 32 - 8 * dtype.bytes() as u32;
         if unused == 0 || !dtype.is_signed() {
-            return self.to_float(dtype, fp8, bits);
+            return self.widened(dtype, fp8, bits);
         }
         let high = self.shl(bits, unused);
         let unused = self.b.ins().iconst(I32, i64::from(unused));
         let bits = self.b.ins().sshr(high, unused);
-        self.to_float(dtype, fp8, bits)
+        self.widened(dtype, fp8, bits)
     }
 
     /// The FP32 values of elements that are extended to 32 bits as their datatype says.
-    fn to_float(&mut self, dtype: Dtype, fp8: Fp8, bits: Value) -> Value {
+    fn widened(&mut self, dtype: Dtype, fp8: Fp8, bits: Value) -> Value {
         match Format::of(dtype, fp8) {
             Some(format) if dtype != Dtype::FP32R => self.decode(&format, bits),
             _ if dtype == Dtype::UINT32 => self.b.ins().fcvt_from_uint(F32X4, bits),

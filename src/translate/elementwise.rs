@@ -31,7 +31,7 @@ impl Stream {
     }
 
     /// The same with elements that are not converted: predicates.
-    pub fn as_bits(self) -> Stream {
+    pub fn into_bits(self) -> Stream {
         Stream { bits: true, ..self }
     }
 }

@@ -54,7 +54,7 @@ fn build(w: &Decoded) -> Result<Elementwise, Refusal> {
     };
     Ok(Elementwise {
         lanes: o.num_active_channels,
-        sources: vec![Stream::new(&o.src0, predicate).as_bits(), Stream::new(&o.src1, from)],
+        sources: vec![Stream::new(&o.src0, predicate).into_bits(), Stream::new(&o.src1, from)],
         destination: Stream::new(&o.dst, o.out_dtype),
         scalars: Vec::new(),
         compute: Compute::Where { nonzero: true, replace },
