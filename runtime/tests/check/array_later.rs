@@ -24,7 +24,7 @@ fn operand() -> MxPattern1 {
     }
 }
 
-fn mx_weights() -> SMX1_LW {
+pub fn mx_weights() -> SMX1_LW {
     SMX1_LW {
         src: operand(),
         in_dtype: Dtype::FP8_EXP4,
@@ -90,7 +90,7 @@ fn product() -> S3D3_MM_V4 {
 fn tile_weights() -> S3_LW_V5 {
     S3_LW_V5 {
         src: line(0x1000, 256),
-        in_dtype: Dtype::FP8_EXP2,
+        in_dtype: Dtype::BFLOAT16,
         fp32_mode: Fp32Mode::NONE,
         num_active_rows: 64,
         num_active_cols: 0,
@@ -101,10 +101,10 @@ fn tile_weights() -> S3_LW_V5 {
     }
 }
 
-fn tile_product() -> S3D3_MM_V5 {
+pub fn tile_product() -> S3D3_MM_V5 {
     S3D3_MM_V5 {
         src: line(0x1000, 64),
-        in_dtype: Dtype::FP8_EXP2,
+        in_dtype: Dtype::BFLOAT16,
         fp32_mode: Fp32Mode::NONE,
         out_dtype: Dtype::INVALID,
         num_active_rows: 64,

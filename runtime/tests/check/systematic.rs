@@ -101,10 +101,10 @@ fn every_lane_count_is_checked() {
 fn every_dtype_passes_a_gate() {
     each_field(|name, place, word, info, field| {
         let rule = match (info.byte, field.name) {
-            (op::MATMUL, "out_dtype") => return, // 0 stands for FP32
-            (op::DMAMEMCPY, _) => return,        // equal dtypes are not looked at
+            (op::MATMUL | op::MATMUL_MX, "out_dtype") => return, // 0 stands for FP32
+            (op::DMAMEMCPY, _) => return,                        // equal dtypes are not looked at
             (op::BATCH_NORM_GRAD_ACCUMULATE, "immediate_dtype") => return, // 0 stands for FP32
-            (op::DROPOUT, _) => return,          // 0 stands for FP32
+            (op::DROPOUT, _) => return,                          // 0 stands for FP32
             (op::DMA_INDIRECT, _) => return,
             (op::MATMUL_SPARSE, "out_dtype") | (op::CONV_LUT_LOAD, "lut_dtype") => return,
             (op::COMPARE_BRANCH, _) if name == "A9 ALWAYS" => return,
