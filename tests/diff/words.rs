@@ -1,6 +1,7 @@
 //! Random legal words of the translated families, and data for them.
 
 mod data;
+mod elementwise;
 mod lanes;
 mod pe_act;
 mod transfers;
@@ -33,7 +34,14 @@ pub fn opcodes(generation: Generation) -> Vec<u8> {
     // CAYMAN has the compressed form of this one only, which is refused.
     let nowhere = |byte| byte == op::CONV_LUT_LOAD && generation == Generation::Cayman;
     let rows = rows.filter(|i| !refused(i.byte) && !nowhere(i.byte));
-    rows.map(|info| info.byte).filter(|byte| is_native(*byte) || has_generator(generation, *byte)).collect()
+    let rows = rows.map(|info| info.byte).filter(|byte| is_native(*byte) || has_generator(generation, *byte));
+    rows.filter(|byte| is_wanted(*byte)).collect()
+}
+
+/// Whether `SEQJIT_DIFF_OPCODES`, if it is set, lists an opcode: bytes in hexadecimal with commas between.
+fn is_wanted(opcode: u8) -> bool {
+    let Ok(list) = std::env::var("SEQJIT_DIFF_OPCODES") else { return true };
+    list.split(',').any(|byte| u8::from_str_radix(byte, 16).expect("a byte in hexadecimal") == opcode)
 }
 
 /// Whether the opcode table says that it runs without the interpreter.
@@ -285,7 +293,8 @@ impl<R: RngCore> Maker<'_, R> {
                 return self.control(opcode)
                     || self.array(opcode)
                     || self.data(opcode)
-                    || self.transfers(opcode);
+                    || self.transfers(opcode)
+                    || self.elementwise(opcode);
             }
         }
         true
