@@ -24,7 +24,7 @@ fn operand() -> MxPattern1 {
     }
 }
 
-fn mx_weights() -> SMX1_LW {
+pub fn mx_weights() -> SMX1_LW {
     SMX1_LW {
         src: operand(),
         in_dtype: Dtype::FP8_EXP4,
@@ -90,27 +90,27 @@ fn product() -> S3D3_MM_V4 {
 fn tile_weights() -> S3_LW_V5 {
     S3_LW_V5 {
         src: line(0x1000, 256),
-        in_dtype: Dtype::FP8_EXP2,
+        in_dtype: Dtype::BFLOAT16,
         fp32_mode: Fp32Mode::NONE,
-        num_active_rows: 64,
+        num_active_rows: 128,
         num_active_cols: 0,
-        tile_size: TileSize(0x86),
-        tile_sel: TileSel(1),
+        tile_size: TileSize(0x87),
+        tile_sel: TileSel(0),
         flags: LdWeightFlags(1 << 5),
         perf_mode: MxPerfMode::NONE,
     }
 }
 
-fn tile_product() -> S3D3_MM_V5 {
+pub fn tile_product() -> S3D3_MM_V5 {
     S3D3_MM_V5 {
         src: line(0x1000, 64),
-        in_dtype: Dtype::FP8_EXP2,
+        in_dtype: Dtype::BFLOAT16,
         fp32_mode: Fp32Mode::NONE,
         out_dtype: Dtype::INVALID,
-        num_active_rows: 64,
+        num_active_rows: 128,
         num_active_cols: 0,
-        tile_size: TileSize(0x86),
-        tile_sel: TileSel(1),
+        tile_size: TileSize(0x87),
+        tile_sel: TileSel(0),
         flags: MatmulFlags(1 << 4),
         perf_mode: MxPerfMode::NONE,
         dst: Tensor { start: Addr4(Maverick.geometry().psum_base), step: [1, 0, 64], num: [64, 1, 2] },
@@ -242,7 +242,7 @@ fn tile_cases() -> Vec<Case> {
         ),
         error(
             PE_V,
-            weights(S3_LW_V5 { num_active_rows: 65, ..tile_weights() }),
+            weights(S3_LW_V5 { num_active_rows: 65, tile_size: TileSize(0x86), ..tile_weights() }),
             "group-size",
             (34, "num_active_rows"),
             "65",

@@ -182,7 +182,7 @@ impl Checker<'_> {
             step => self.report_in(rules::FIELD_VALUE, "src", STEP_AT, step, "1 or -1"),
         }
         let offset = src.scale_partition;
-        if offset > 12 || offset % 4 != 0 {
+        if offset > 12 || !offset.is_multiple_of(4) {
             self.report_in(rules::FIELD_VALUE, "src", SCALE_PARTITION_AT, offset, "0, 4, 8 or 12");
         }
         if src.num_elem == 0 || !src.num_elem.is_multiple_of(LANES) {
@@ -204,7 +204,7 @@ impl Checker<'_> {
     /// The elements of an MX operand of so many columns or positions.
     fn mx_count(&mut self, src: &MxPattern1, columns: u64) {
         let (found, expected) = (u64::from(src.num_elem), columns * u64::from(LANES));
-        if found != 0 && columns != 0 && found != expected {
+        if found != 0 && found.is_multiple_of(LANES.into()) && columns != 0 && found != expected {
             self.report_in(rules::ELEMENT_COUNT, "src", COUNT_AT, found, expected);
         }
     }
