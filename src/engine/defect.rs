@@ -5,7 +5,7 @@ use seqjit_runtime::isa::field::{Addr4, Kind};
 use seqjit_runtime::isa::{Decoded, Family};
 
 /// Names of the operand that is changed.
-const RESULTS: [&str; 2] = ["dst", "data_dst"];
+const RESULTS: [&str; 3] = ["dst", "dst0", "data_dst"];
 
 /// Changes what a kernel has just done: the first element of the destination in lane 0, or hidden state where
 /// the word has none.
@@ -29,6 +29,7 @@ fn spoil_state(x: &mut Exec<'_>, w: &Decoded) {
     match w.info.family {
         Family::Pe => core.pe.raw.iter_mut().for_each(|bits| *bits ^= 1),
         Family::Activation => core.act.resident = core.act.resident.is_none().then_some(0),
+        Family::TensorScalar => core.dve.scalars.0.iter_mut().for_each(|scalars| scalars[0] ^= 1),
         Family::Search => core.dve.search.keys[0] = core.dve.search.keys[0].map(|key| key + 1.0),
         Family::Shuffle => core.dve.mask.0[0] ^= 1,
         Family::BatchNorm => {

@@ -5,10 +5,12 @@
 //! describes the loops of a shape, from its key alone. An opcode whose arithmetic dominates has a kernel of the
 //! runtime instead: nothing is compiled for it, and `bind` gives what runs it.
 
+pub mod accumulator;
 pub mod activation;
 mod alu;
 pub mod batch_norm;
 pub mod batch_norm_grad;
+mod bits;
 mod compile;
 pub mod compress;
 pub mod control;
@@ -20,20 +22,27 @@ mod elementwise;
 mod emit;
 pub mod exponential;
 pub mod fill;
+pub mod generator;
 mod nest;
 mod odometer;
 pub mod pe;
 pub mod pool;
+pub mod predicated;
 pub mod pseudo;
 pub mod register_alu;
 mod registers;
+pub mod scalar_tensor_tensor;
 pub mod scan;
 pub mod select;
 pub mod shuffle;
 pub mod tensor_reduce;
 pub mod tensor_scalar;
+pub mod tensor_scalar_addr;
+pub mod tensor_scalar_cache;
+pub mod tensor_scalar_multi;
 pub mod tensor_tensor;
 pub mod test_event;
+pub mod wide;
 
 pub use compile::{Code, CodeMemory, CompileError, Context, Isa, list};
 pub use control::{Control, of as control};

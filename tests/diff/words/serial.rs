@@ -54,13 +54,6 @@ impl<R: RngCore> Maker<'_, R> {
         true
     }
 
-    /// An operator of a set.
-    fn of_set(&mut self, set: AluSet) -> AluOp {
-        let generation = self.case.generation;
-        let ops = AluOp::TABLE.iter().map(|row| row.code).filter(|op| op.exists_on(generation));
-        *ops.filter(|op| op.in_set(set, generation)).collect::<Vec<_>>().choose(self.rng).unwrap()
-    }
-
     fn cumulative(&mut self, opcode: u8) {
         let (op, from, to) = if opcode == op::TENSOR_CUMULATIVE_BITVEC_OP {
             self.bit_fold()
