@@ -94,11 +94,10 @@ impl Moments {
     fn add(&mut self, column: &Column, n: f32) {
         let r = 1.0 / n;
         let keep = 1.0 - r;
-        for lane in 0..LANES {
-            let (x, old) = (column[lane], self.mean[lane]);
-            let mean = keep * old + r * x;
-            self.mean[lane] = mean;
-            self.squares[lane] += (x - mean) * (x - old);
+        for ((x, mean), squares) in column.iter().zip(&mut self.mean).zip(&mut self.squares) {
+            let old = *mean;
+            *mean = keep * old + r * x;
+            *squares += (x - *mean) * (x - old);
         }
     }
 }

@@ -180,9 +180,8 @@ fn select(group: &[Column], worth: impl Fn(f32) -> f32) -> Winners {
         places: [[0; LANES]; WINNERS],
     };
     for (place, column) in group.iter().enumerate() {
-        for lane in 0..LANES {
-            let value = column[lane];
-            let key = key(worth(value));
+        for (lane, value) in column.iter().enumerate() {
+            let (value, key) = (*value, key(worth(*value)));
             // Winners are sorted, so that the new one goes before all that it beats.
             let beats: [bool; WINNERS] = std::array::from_fn(|k| key > w.keys[k][lane]);
             for k in (0..WINNERS).rev() {

@@ -89,13 +89,13 @@ fn squares<const N: usize>(
     store: impl Fn(u32) -> [u8; N],
 ) {
     let rows = rows.map(|row| row.as_chunks::<N>().0.as_chunks::<SQUARE>().0);
+    let piece = |row: usize, number: usize| rows[row][number].map(&load);
     let mut square = [[0; SQUARE]; SQUARE];
     for number in 0..rows[0].len() {
-        // Squares come in pairs: the left and the right half of a tile.
+        // Pieces of rows come in pairs: the left and the right half of a tile.
         let (tile, right) = (number / 2, number % 2);
         for lower in 0..2 {
-            let cut: [[u32; SQUARE]; SQUARE] =
-                std::array::from_fn(|n| rows[lower * SQUARE + n][number].map(&load));
+            let cut: [[u32; SQUARE]; SQUARE] = std::array::from_fn(|n| piece(lower * SQUARE + n, number));
             square_into(&cut.each_ref(), &mut square);
             for (row, cells) in out[right * SQUARE..][..SQUARE].iter_mut().zip(&square) {
                 row.as_chunks_mut::<N>().0.as_chunks_mut::<SQUARE>().0[2 * tile + lower] = cells.map(&store);
