@@ -45,7 +45,8 @@ fn tests(info: &OpcodeInfo) -> Vec<String> {
 
 /// Writes all opcodes, one line each, or as JSON one object for each opcode and generation that has it.
 pub fn list(only: Option<Generation>, out: &mut Output) -> Result<(), Failure> {
-    let wanted: Vec<Generation> = Generation::ALL.into_iter().filter(|g| only.is_none_or(|o| o == *g)).collect();
+    let wanted: Vec<Generation> =
+        Generation::ALL.into_iter().filter(|g| only.is_none_or(|o| o == *g)).collect();
     let opcodes = OPCODES.iter().map(|info| {
         let tests = tests(info);
         let on = wanted.iter().filter(|g| info.exists_on(**g));

@@ -1,6 +1,5 @@
 //! The table of tests (`runtime/src/isa/coverage/`) against the operand structs, the checks, the sources and the data.
 
-mod generate;
 #[path = "../common/mod.rs"]
 mod common;
 mod manual;
@@ -22,7 +21,10 @@ fn root() -> PathBuf {
 
 fn table() -> Vec<Coverage> {
     let mut rows = Vec::new();
-    let bad: Vec<String> = coverage::table().filter_map(|line| line.map(|row| rows.push(row)).err()).map(|e| e.to_string()).collect();
+    let bad: Vec<String> = coverage::table()
+        .filter_map(|line| line.map(|row| rows.push(row)).err())
+        .map(|e| e.to_string())
+        .collect();
     assert!(bad.is_empty(), "{}", bad.join("\n"));
     rows
 }
@@ -67,7 +69,9 @@ fn every_test_exists() {
     let mut sources: BTreeMap<&str, String> = BTreeMap::new();
     let mut wrong = Vec::new();
     for row in table().into_iter().filter(|row| row.file != "conformance") {
-        let source = sources.entry(row.file).or_insert_with(|| std::fs::read_to_string(root().join(row.file)).unwrap_or_default());
+        let source = sources
+            .entry(row.file)
+            .or_insert_with(|| std::fs::read_to_string(root().join(row.file)).unwrap_or_default());
         if !has_test(source, row.test) {
             wrong.push(format!("0x{:02X}: {} has no test {}", row.opcode, row.file, row.test));
         }
@@ -79,7 +83,10 @@ fn every_test_exists() {
 fn has_test(source: &str, name: &str) -> bool {
     let head = format!("fn {name}(");
     source.split("#[test]").skip(1).any(|behind| {
-        let mut lines = behind.lines().map(str::trim).filter(|l| !l.is_empty() && !l.starts_with("#[") && !l.starts_with("//"));
+        let mut lines = behind
+            .lines()
+            .map(str::trim)
+            .filter(|l| !l.is_empty() && !l.starts_with("#[") && !l.starts_with("//"));
         lines.next().is_some_and(|line| line.starts_with(&head))
     })
 }
@@ -88,10 +95,13 @@ fn has_test(source: &str, name: &str) -> bool {
 #[test]
 fn conformance_cases_show_their_variants() {
     let Some(text) = common::read_gz("conformance.jsonl.gz") else { return };
-    let cases: BTreeMap<String, Value> = text.lines().map(|line| {
-        let case: Value = serde_json::from_str(line).unwrap();
-        (case["name"].as_str().unwrap().to_owned(), case)
-    }).collect();
+    let cases: BTreeMap<String, Value> = text
+        .lines()
+        .map(|line| {
+            let case: Value = serde_json::from_str(line).unwrap();
+            (case["name"].as_str().unwrap().to_owned(), case)
+        })
+        .collect();
     let mut wrong = Vec::new();
     for row in table().into_iter().filter(|row| row.file == "conformance") {
         let Some(case) = cases.get(row.test) else {
@@ -111,7 +121,9 @@ fn conformance_cases_show_their_variants() {
 fn shown(case: &Value, opcode: u8) -> BTreeSet<Variant> {
     let generation = Generation::parse(case["gen"].as_str().unwrap()).unwrap();
     let streams = case["progs"].as_object().unwrap().values();
-    let words = streams.flat_map(|words| words.as_array().unwrap()).map(|w| Word::from_hex(w.as_str().unwrap()).unwrap());
+    let words = streams
+        .flat_map(|words| words.as_array().unwrap())
+        .map(|w| Word::from_hex(w.as_str().unwrap()).unwrap());
     let decoded = words.filter(|w| w.opcode() == opcode).filter_map(|w| decode(&w, generation).ok());
     decoded.flat_map(|w| variants::of_word(&w)).collect()
 }
@@ -119,7 +131,12 @@ fn shown(case: &Value, opcode: u8) -> BTreeSet<Variant> {
 /// What the command says of each opcode is what the manual says: it is in `opcodes.csv`, and table B does not refuse it.
 #[test]
 fn defined_means_what_the_manual_says() {
-    let Some(manual) = manual::Manual::read(common::data("../reference/opcodes.csv"), common::data("../reference/00-decisions.md")) else { return };
+    let Some(manual) = manual::Manual::read(
+        common::data("../reference/opcodes.csv"),
+        common::data("../reference/00-decisions.md"),
+    ) else {
+        return;
+    };
     let mut wrong = Vec::new();
     for byte in 0..=u8::MAX {
         for generation in Generation::ALL {
@@ -157,4 +174,18 @@ fn the_command_lists_what_is_there() {
     println!("{} without native code: {untranslated:?}", untranslated.len());
     let exists = OPCODES.iter().flat_map(|info| Generation::ALL.map(|g| info.exists_on(g)));
     assert_eq!(rows.len(), exists.filter(|exists| *exists).count());
+}
+
+/// `docs/coverage.md` is what the command prints; `SEQJIT_BLESS=1` writes it anew.
+#[test]
+fn the_page_is_what_the_command_prints() {
+    let page = root().join("docs/coverage.md");
+    let intro = "# Coverage\n\nThe output of `seqjit isa --coverage`: on which generations each opcode is defined and runs in the interpreter, how it is\n\
+                 translated, and how many tests with expected values of their own cover its variants (`--json` names them).\n\n";
+    let expected = format!("{intro}```text\n{}```\n", command(&["isa", "--coverage"]));
+    if std::env::var_os("SEQJIT_BLESS").is_some() {
+        std::fs::write(&page, &expected).unwrap();
+    }
+    let found = std::fs::read_to_string(&page).unwrap_or_default();
+    assert_eq!(found, expected, "SEQJIT_BLESS=1 cargo test --test coverage accepts what is meant");
 }

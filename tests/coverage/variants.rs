@@ -9,8 +9,8 @@ use std::collections::BTreeSet;
 use seqjit::runtime::isa::check::{CheckContext, Severity, check};
 use seqjit::runtime::isa::field::{Addr8, Field, Kind, UpdateMode, WaitMode};
 use seqjit::runtime::isa::{
-    Addr8Form, AluClass, AluOp, Decoded, Dtype, DtypeKind, EngineId, Execution, FieldDef, Generation, OpcodeInfo, WORD_LEN_CODE,
-    Word, decode, op,
+    Addr8Form, AluClass, AluOp, Decoded, Dtype, DtypeKind, EngineId, Execution, FieldDef, Generation,
+    OpcodeInfo, WORD_LEN_CODE, Word, decode, op,
 };
 
 /// A byte with more legal values is a quantity, such as a count of lanes or a register, not a mode.
@@ -45,7 +45,8 @@ pub type Variant = String;
 /// Generations on which a word of the opcode can run.
 pub fn generations(info: &OpcodeInfo) -> impl Iterator<Item = Generation> {
     let runs = |g: &Generation| info.execution_on(*g) == Execution::Run;
-    let defined: Vec<Generation> = Generation::ALL.into_iter().filter(|g| info.is_defined_on(*g) && runs(g)).collect();
+    let defined: Vec<Generation> =
+        Generation::ALL.into_iter().filter(|g| info.is_defined_on(*g) && runs(g)).collect();
     defined.into_iter()
 }
 
@@ -58,16 +59,18 @@ pub fn of_opcode(info: &'static OpcodeInfo) -> BTreeSet<Variant> {
 pub fn of_word(w: &Decoded) -> BTreeSet<Variant> {
     let fields = w.operands.layout().def().fields;
     let mut found: BTreeSet<Variant> =
-        fields.iter().flat_map(|f| classes(f, &w.word.0[f.offset..f.offset + f.size])).collect();
+        fields.iter().flat_map(|f| classes(fields, f, &w.word.0[f.offset..f.offset + f.size])).collect();
     if w.info.byte == op::EVENT_SEMAPHORE {
         found.extend(WaitMode::TABLE.name_of(w.events.wait_mode.0).map(|name| format!("wait_mode={name}")));
-        found.extend(UpdateMode::TABLE.name_of(w.events.update_mode.0).map(|name| format!("update_mode={name}")));
+        found.extend(
+            UpdateMode::TABLE.name_of(w.events.update_mode.0).map(|name| format!("update_mode={name}")),
+        );
     }
     found
 }
 
 /// What a field's bytes are an example of.
-fn classes(field: &FieldDef, bytes: &[u8]) -> Vec<Variant> {
+fn classes(fields: &[FieldDef], field: &FieldDef, bytes: &[u8]) -> Vec<Variant> {
     let name = field.name;
     if NO_MODES.contains(&name) {
         return Vec::new();
@@ -76,14 +79,23 @@ fn classes(field: &FieldDef, bytes: &[u8]) -> Vec<Variant> {
         Kind::Dtype => dtype_class(Dtype(bytes[0])).map(|c| format!("{name}={c}")).into_iter().collect(),
         Kind::DtypePair => {
             let halves = [("low", bytes[0] & 0xF), ("high", bytes[0] >> 4)];
-            halves.into_iter().filter_map(|(half, code)| Some(format!("{name}.{half}={}", dtype_class(Dtype(code))?))).collect()
+            halves
+                .into_iter()
+                .filter_map(|(half, code)| Some(format!("{name}.{half}={}", dtype_class(Dtype(code))?)))
+                .collect()
         }
         Kind::Alu => alu_class(AluOp(bytes[0])).map(|c| format!("{name}={c}")).into_iter().collect(),
-        Kind::Enum(table) => table.name_of(bytes[0]).map(|member| format!("{name}={member}")).into_iter().collect(),
+        Kind::Enum(table) => {
+            table.name_of(bytes[0]).map(|member| format!("{name}={member}")).into_iter().collect()
+        }
         Kind::UpdateMode => {
             UpdateMode::TABLE.name_of(bytes[0]).map(|member| format!("{name}={member}")).into_iter().collect()
         }
-        Kind::WaitMode => WaitMode::TABLE.name_of(bytes[0]).map(|member| format!("{name}={member}")).into_iter().collect(),
+        Kind::WaitMode => {
+            WaitMode::TABLE.name_of(bytes[0]).map(|member| format!("{name}={member}")).into_iter().collect()
+        }
+        // DMA_MEMCPY2 has a mode of its own for that.
+        Kind::Addr8 if fields.iter().any(|f| f.name == "addr_mode") => Vec::new(),
         Kind::Addr8 => vec![format!("{name}={}", address_form(<Addr8 as Field>::read(bytes)))],
         Kind::Uint | Kind::Bits => {
             let mut wide = [0; 8];
@@ -140,36 +152,45 @@ impl Search {
         for start in &starts {
             let Ok(decoded) = decode(start, self.generation) else { continue };
             for field in decoded.operands.layout().def().fields {
-                found.extend(self.of_field(start, field));
+                found.extend(self.of_field(start, decoded.operands.layout().def().fields, field));
             }
         }
         if self.info.byte == op::EVENT_SEMAPHORE {
             let modes = WaitMode::TABLE.members.iter().map(|(_, name)| format!("wait_mode={name}"));
-            found.extend(modes.chain(UpdateMode::TABLE.members.iter().map(|(_, name)| format!("update_mode={name}"))));
+            found.extend(
+                modes.chain(UpdateMode::TABLE.members.iter().map(|(_, name)| format!("update_mode={name}"))),
+            );
         }
         found
     }
 
     /// Words to start from: one for each operand struct, datatypes all zero.
     fn starts(&self) -> Vec<Word> {
-        let subs: &[u8] = if self.info.byte == op::EXTENDED_INST { &[0, 2, 8, 9] } else { &[0] };
+        // Byte 12 of EXTENDED_INST chooses the operand struct, that of TEST_EVENT_SEM semaphores or events.
+        let subs: &[u8] = match self.info.byte {
+            op::EXTENDED_INST => &[0, 2, 8, 9],
+            op::TEST_EVENT_SEM => &[2, 3],
+            _ => &[0],
+        };
         let start = |sub: &u8| {
             let mut word = Word::new(self.info.byte);
             word.0[1] = if self.info.byte == op::PSEUDO_EXTENSION { 0 } else { WORD_LEN_CODE };
             word.0[12] = *sub;
-            if self.info.byte == op::PSEUDO_TRIGGER_COLLECTIVE {
-                // One of the kinds that use the operator.
-                word.0[32] = 1;
+            // A mode in which the other fields count.
+            match self.info.byte {
+                op::PSEUDO_TRIGGER_COLLECTIVE => word.0[32] = 1,
+                op::PE_MANAGE_SEED => word.0[33] = 1,
+                _ => {}
             }
             word
         };
         subs.iter().map(start).collect()
     }
 
-    fn of_field(&self, start: &Word, field: &FieldDef) -> BTreeSet<Variant> {
+    fn of_field(&self, start: &Word, fields: &[FieldDef], field: &FieldDef) -> BTreeSet<Variant> {
         let mut found = BTreeSet::new();
         for value in values(field) {
-            let classes = classes(field, &value);
+            let classes = classes(fields, field, &value);
             // One legal value of each class is enough.
             let is_new = classes.iter().any(|class| !found.contains(class));
             if is_new && self.is_legal(start, field, &value) {
@@ -187,19 +208,30 @@ impl Search {
     fn is_legal(&self, start: &Word, field: &FieldDef, value: &[u8]) -> bool {
         let tied = matches!(field.kind, Kind::Dtype | Kind::DtypePair | Kind::Alu);
         let own = if tied { Dtype(value[0] & 0xF) } else { Dtype::FP32 };
-        let others: &[Dtype] = &[own, Dtype::FP32, Dtype::BFLOAT16, Dtype::UINT32, Dtype::INT32, Dtype::UINT16, Dtype::UINT8, Dtype::INT64];
+        let others: &[Dtype] = &[
+            own,
+            Dtype::FP32,
+            Dtype::BFLOAT16,
+            Dtype::UINT32,
+            Dtype::INT32,
+            Dtype::UINT16,
+            Dtype::UINT8,
+            Dtype::INT64,
+        ];
         let others = if tied { others } else { &others[1..2] };
         let operators: &[AluOp] = if matches!(field.kind, Kind::Dtype | Kind::DtypePair) {
             &[AluOp::BYPASS, AluOp::ADD, AluOp::BITWISE_AND, AluOp::ADD_INT, AluOp::IS_GT]
         } else {
             &[AluOp::BYPASS]
         };
-        others.iter().any(|other| operators.iter().any(|operator| {
-            let mut word = *start;
-            fill(&mut word, self.generation, *other, *operator);
-            word.0[field.offset..field.offset + field.size].copy_from_slice(value);
-            self.info.engines.iter().any(|engine| self.accepts(&word, *engine, field))
-        }))
+        others.iter().any(|other| {
+            operators.iter().any(|operator| {
+                let mut word = *start;
+                fill(&mut word, self.generation, *other, *operator);
+                word.0[field.offset..field.offset + field.size].copy_from_slice(value);
+                self.info.engines.iter().any(|engine| self.accepts(&word, *engine, field))
+            })
+        })
     }
 
     fn accepts(&self, word: &Word, engine: EngineId, field: &FieldDef) -> bool {
@@ -237,7 +269,11 @@ fn values(field: &FieldDef) -> Vec<Vec<u8>> {
         Kind::Dtype => Dtype::TABLE.iter().map(|info| vec![info.code.0]).collect(),
         Kind::DtypePair => {
             let codes = 1..16u8;
-            codes.clone().map(|d| vec![d | d << 4]).chain(codes.flat_map(|d| [vec![d | 0xA0], vec![0xA | d << 4]])).collect()
+            codes
+                .clone()
+                .map(|d| vec![d | d << 4])
+                .chain(codes.flat_map(|d| [vec![d | 0xA0], vec![0xA | d << 4]]))
+                .collect()
         }
         Kind::Alu => AluOp::TABLE.iter().map(|info| vec![info.code.0]).collect(),
         Kind::Enum(table) => table.members.iter().map(|(code, _)| vec![*code]).collect(),

@@ -9,8 +9,12 @@ use super::check::{default_dve_programs, refused_on};
 use super::{EngineId, Execution, Generation, Lowering, OpcodeInfo};
 
 /// The files, in the order of their opcodes.
-const FILES: [&str; 4] =
-    [include_str!("arithmetic.txt"), include_str!("kernels.txt"), include_str!("control.txt"), include_str!("data.txt")];
+const FILES: [&str; 4] = [
+    include_str!("arithmetic.txt"),
+    include_str!("kernels.txt"),
+    include_str!("control.txt"),
+    include_str!("data.txt"),
+];
 
 /// A test that covers variants of an opcode.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -36,7 +40,8 @@ pub struct BadLine(pub &'static str);
 /// Lines that cannot be read, in their places.
 pub fn table() -> impl Iterator<Item = Result<Coverage, BadLine>> {
     let mut opcode = None;
-    let lines = FILES.iter().flat_map(|file| file.lines()).filter(|l| !l.trim().is_empty() && !l.starts_with('#'));
+    let lines =
+        FILES.iter().flat_map(|file| file.lines()).filter(|l| !l.trim().is_empty() && !l.starts_with('#'));
     lines.filter_map(move |line| match line.strip_prefix("  ") {
         None => {
             opcode = heading(line);
