@@ -2,6 +2,7 @@
 
 mod asm;
 mod bench;
+mod coverage;
 mod cpu;
 mod debug;
 mod diff;
