@@ -6,9 +6,8 @@ use seqjit_runtime::isa::{EngineId, WORD_BYTES};
 
 use super::Engine;
 use super::session::Session;
-use super::shapes::key_of;
 use super::stops::StopError;
-use crate::block::{self, CodeKey};
+use crate::block::{self, CodeKey, key_of};
 use crate::translate::{self, CompileError, Control, Isa, Lowering, Refusal};
 
 /// How a word runs in the tier `jit`.

@@ -64,6 +64,18 @@ pub struct Elementwise {
     pub compute: Compute,
 }
 
+impl Elementwise {
+    /// Whether what happens to an element is so little that reading and writing it dominates: no conversion to and from a format that
+    /// takes many instructions.
+    pub fn is_light(&self) -> bool {
+        let mut streams = self.sources.iter().chain([&self.destination]);
+        match self.compute {
+            Compute::Raw | Compute::Fill | Compute::Int(_) => true,
+            Compute::Float(_) => streams.all(|s| matches!(s.dtype, Dtype::FP32 | Dtype::BFLOAT16)),
+        }
+    }
+}
+
 /// Whether a scalar has one value a lane.
 pub type PerLane = bool;
 
@@ -89,20 +101,8 @@ impl Elementwise {
         context: Value,
         table: Value,
     ) -> Result<(), Refusal> {
-        let word = self;
-        let streams: Vec<&Stream> = word.sources.iter().chain([&word.destination]).collect();
-        let dims: Vec<Dims> = streams.iter().map(|stream| stream.dims.clone()).collect();
-        let mut loops = common(&dims)?;
-        let inner = match &mut loops {
-            Some(loops) if !loops.is_empty() => loops.remove(0),
-            _ => Loop { count: 1, steps: vec![0; dims.len()] },
-        };
-
-        let spaces = key.sources.iter().flatten().chain([&key.destination]).map(|place| place.space);
-        let spaces: Vec<Space> = spaces.collect();
-        if spaces.len() != streams.len() {
-            return Err(Refusal::Opcode(key.word.opcode()));
-        }
+        let lane = self.lane(key)?;
+        let spaces = &lane.spaces;
         let mut pointers: Vec<Value> =
             spaces.iter().enumerate().map(|(i, space)| operand(e, context, table, i, *space)).collect();
         let mut steps: Vec<i64> =
@@ -113,17 +113,57 @@ impl Elementwise {
             pointers.push(first);
             steps.push(if *per_lane { 4 } else { 0 });
         }
-        let operands = streams.len();
-        repeat(e, usize::from(word.lanes), &pointers, &steps, &mut |e, pointers| {
+        let operands = spaces.len();
+        repeat(e, usize::from(self.lanes), &pointers, &steps, &mut |e, pointers| {
             let scalars = pointers[operands..].iter().map(|at| scalar(e, *at)).collect();
-            let body = Body { word, key, steps: inner.steps.clone(), scalars };
-            let mut inner_loop = |e: &mut Emit<'_>, p: &[Value]| body.inner_loop(e, inner.count, p);
-            match &loops {
-                Some(loops) => outer_loops(e, loops, &pointers[..operands], &mut inner_loop),
-                None => odometer::walk(e, &dims, &pointers[..operands], &mut inner_loop),
-            }
+            lane.emit(e, &pointers[..operands], scalars);
         });
         Ok(())
+    }
+
+    /// What one lane does.
+    ///
+    /// # Errors
+    /// Where the operands cannot be walked together.
+    pub fn lane<'k>(&'k self, key: &'k ShapeKey) -> Result<Lane<'k>, Refusal> {
+        let streams = self.sources.iter().chain([&self.destination]);
+        let dims: Vec<Dims> = streams.map(|stream| stream.dims.clone()).collect();
+        let mut loops = common(&dims)?;
+        let inner = match &mut loops {
+            Some(loops) if !loops.is_empty() => loops.remove(0),
+            _ => Loop { count: 1, steps: vec![0; dims.len()] },
+        };
+        let spaces = key.sources.iter().flatten().chain([&key.destination]).map(|place| place.space);
+        let spaces: Vec<Space> = spaces.collect();
+        if spaces.len() != dims.len() {
+            return Err(Refusal::Opcode(key.word.opcode()));
+        }
+        Ok(Lane { word: self, key, spaces, dims, inner, loops })
+    }
+}
+
+/// One lane of a word: its loops.
+pub struct Lane<'k> {
+    word: &'k Elementwise,
+    key: &'k ShapeKey,
+    /// Where its tensors lie, sources first.
+    pub spaces: Vec<Space>,
+    dims: Vec<Dims>,
+    inner: Loop,
+    /// The loops around the inner one, innermost first; `None` where the operands do not nest.
+    loops: Option<Vec<Loop>>,
+}
+
+impl Lane<'_> {
+    /// Emits the loops, with the host addresses of the first elements, sources first, and the scalars in four lanes.
+    pub fn emit(&self, e: &mut Emit<'_>, pointers: &[Value], scalars: Vec<Value>) {
+        let Lane { word, key, inner, .. } = self;
+        let body = Body { word, key, steps: inner.steps.clone(), scalars };
+        let mut inner_loop = |e: &mut Emit<'_>, p: &[Value]| body.inner_loop(e, inner.count, p);
+        match &self.loops {
+            Some(loops) => outer_loops(e, loops, pointers, &mut inner_loop),
+            None => odometer::walk(e, &self.dims, pointers, &mut inner_loop),
+        }
     }
 }
 
@@ -146,7 +186,7 @@ fn scalar(e: &mut Emit<'_>, at: Value) -> Value {
 }
 
 /// A loop of at least one round; `body` takes the pointers of its round.
-fn repeat(
+pub fn repeat(
     e: &mut Emit<'_>,
     count: usize,
     pointers: &[Value],

@@ -14,6 +14,7 @@ pub mod copy;
 mod elementwise;
 mod emit;
 pub mod fill;
+mod fused;
 mod nest;
 mod odometer;
 pub mod pe;
@@ -27,6 +28,7 @@ pub mod tensor_tensor;
 pub use compile::{Code, CodeMemory, CompileError, Context, Isa, list};
 pub use control::{Control, of as control};
 use elementwise::Elementwise;
+pub use fused::member;
 pub use register_alu::{FAULT, evaluate_for_code};
 pub use registers::{NOWHERE, RegisterContext};
 
