@@ -73,9 +73,7 @@ fn may_follow(run: &[Member], next: &Member) -> bool {
 /// Whether a word touches rows that words of the run have touched.
 fn shares_rows(run: &[Member], next: &Binding) -> bool {
     let mut touched = run.iter().flat_map(|m| reads(&m.binding).chain([&m.binding.destination]));
-    touched.any(|walk| {
-        reads(next).chain([&next.destination]).any(|own| !own.is_apart_from(walk, next.lanes))
-    })
+    touched.any(|walk| reads(next).chain([&next.destination]).any(|own| !own.is_apart_from(walk, next.lanes)))
 }
 
 /// Whether the scalars of a word, which are fetched before it writes anything (chapter 04 section 2.5), may be fetched lane by lane.
@@ -125,13 +123,7 @@ mod tests {
     }
 
     fn word(source: Walk, destination: Walk) -> Binding {
-        Binding {
-            sources: [Some(source), None],
-            destination,
-            scalars: [None; 2],
-            lanes: LANES,
-            variant: 0,
-        }
+        Binding { sources: [Some(source), None], destination, scalars: [None; 2], lanes: LANES, variant: 0 }
     }
 
     #[test]

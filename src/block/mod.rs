@@ -6,13 +6,13 @@ pub(crate) mod registers;
 mod shape;
 
 pub use find::{Block, BlockEnd, Breakpoints, MAX_WORDS, find};
-pub(crate) use find::{executable, extended_events, is_for_sequencer, starts_transfers};
-pub(crate) use fused::{MAX_FUSED, Member, longest};
+pub(crate) use find::{end_behind, executable, extended_events, is_for_sequencer};
 pub use fused::{Cell, FusedWord};
+pub(crate) use fused::{MAX_FUSED, Member, longest};
 pub(crate) use registers::compares_immediate;
 pub use registers::{RegisterKey, RegisterOp, RegisterRun};
-pub(crate) use shape::{key_of, overlaps_of, sources_of};
 pub use shape::{MAX_SOURCES, Overlap, Place, ShapeKey, mask};
+pub(crate) use shape::{key_of, overlaps_of, sources_of};
 
 /// What native code is made for.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]

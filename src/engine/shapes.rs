@@ -2,13 +2,13 @@
 
 use std::collections::HashMap;
 
-use rustc_hash::FxBuildHasher;
 use super::cache::{CacheCounters, CodeCache};
 use super::fused::FusedCodes;
 use super::native::Packing;
 use super::tier::{Tier, cost, pays};
 use crate::block::{CodeKey, Place, ShapeKey, overlaps_of, sources_of};
 use crate::translate::{Binding, Code, Refusal};
+use rustc_hash::FxBuildHasher;
 
 /// A shape of a session.
 pub(super) struct Shape {

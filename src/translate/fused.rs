@@ -61,7 +61,8 @@ pub fn emit(
         let mut at = 0;
         for ((word, built), lane) in words.iter().zip(&built).zip(&lanes) {
             e.defect = defect == Some(word.shape.word.opcode());
-            let pointers: Vec<Value> = lane.spaces.iter().map(|space| bases.operand(e, &mut at, *space)).collect();
+            let pointers: Vec<Value> =
+                lane.spaces.iter().map(|space| bases.operand(e, &mut at, *space)).collect();
             let cells = word.cells.iter().take(built.scalars.len());
             let scalars = cells.map(|cell| bases.scalar(e, &mut at, *cell)).collect();
             lane.emit(e, &pointers, scalars);

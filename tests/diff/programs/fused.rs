@@ -4,9 +4,7 @@
 use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use seqjit::runtime::isa::field::{
-    Addr4, DtypePair, Field, Imm, ImmSrc, ReverseOps, UpdateMode, WaitMode,
-};
+use seqjit::runtime::isa::field::{Addr4, DtypePair, Field, Imm, ImmSrc, ReverseOps, UpdateMode, WaitMode};
 use seqjit::runtime::isa::layouts::{D4_MR, S3D3_TS, S3S3D3_TT, S4D4_TR};
 use seqjit::runtime::isa::{
     AluOp, Dtype, EngineId, Events, Generation, Layout, PSUM_PITCH, Tensor, Word, op, opcode_info,
