@@ -4,7 +4,7 @@
 use seqjit_runtime::interp::{LaneScalar, Walk};
 use seqjit_runtime::isa::Space;
 
-use super::ShapeKey;
+use super::{MAX_SOURCES, ShapeKey};
 use crate::translate::{Binding, MAX_SCALARS};
 
 /// Words of the longest run.
@@ -19,6 +19,9 @@ pub struct FusedWord {
     /// Its scalars that lie in memory, one cell a lane. The code of a word alone finds them in a table, that of a run where
     /// they lie, since a word of the run may have written them.
     pub cells: [Option<Cell>; MAX_SCALARS],
+    /// Which row of the run each of its tensors is, sources first, where all words of the run can go element by element:
+    /// all have rows of the same length, and two rows are the same or share nothing in a lane.
+    pub rows: Option<[u8; MAX_SOURCES + 1]>,
 }
 
 /// Where a scalar of each lane lies.
@@ -48,6 +51,8 @@ pub struct Member {
     pub binding: Binding,
     /// Alone it runs in a kernel, which is faster than its generated code unless its rows are in the first cache.
     pub in_kernel: bool,
+    /// It computes with FP32 from contiguous rows to a contiguous row.
+    pub in_rows: bool,
 }
 
 /// The longest run that some words, in the order of the stream, begin with; it may have one word or none.
@@ -61,7 +66,38 @@ pub fn longest(words: impl Iterator<Item = Member>) -> Vec<Member> {
         }
         run.push(next);
     }
+    if let Some(rows) = rows_of(&run) {
+        run.iter_mut().zip(rows).for_each(|(member, rows)| member.word.rows = Some(rows));
+    }
     run
+}
+
+/// See [`FusedWord::rows`].
+fn rows_of(run: &[Member]) -> Option<Vec<[u8; MAX_SOURCES + 1]>> {
+    let mut known: Vec<&Walk> = Vec::new();
+    let mut number = |walk| {
+        let same = known.iter().position(|row| *row == walk);
+        // Lanes of different partitions meet in other lanes only, which run before or behind.
+        let apart = known.iter().all(|row| row.is_apart_from(walk, 1) && row.count == walk.count);
+        if same.is_none() && apart {
+            known.push(walk);
+            return Some(known.len() as u8 - 1);
+        }
+        same.map(|same| same as u8)
+    };
+    let mut all = Vec::new();
+    for member in run {
+        let Binding { sources, destination, .. } = &member.binding;
+        let mut rows = [0; MAX_SOURCES + 1];
+        for (row, walk) in rows.iter_mut().zip(sources.iter().flatten().chain([destination])) {
+            *row = number(walk)?;
+        }
+        all.push(rows);
+    }
+    let mut cells = run.iter().flat_map(|member| cells(&member.binding));
+    let fits = run.iter().all(|member| member.in_rows)
+        && cells.all(|cell| known.iter().all(|row| row.is_apart_from(cell, 1)));
+    fits.then_some(all)
 }
 
 fn may_follow(run: &[Member], next: &Member) -> bool {

@@ -76,6 +76,16 @@ impl Elementwise {
     }
 }
 
+impl Elementwise {
+    /// What happens to an element, where it is a function of FP32 values.
+    pub fn function(&self) -> Option<&Function> {
+        match &self.compute {
+            Compute::Float(function) => Some(function),
+            _ => None,
+        }
+    }
+}
+
 /// Whether a scalar has one value a lane.
 pub type PerLane = bool;
 
@@ -155,6 +165,15 @@ pub struct Lane<'k> {
 }
 
 impl Lane<'_> {
+    /// Elements of the rows, where the word computes with FP32 from contiguous rows to a contiguous row.
+    pub fn float_rows(&self) -> Option<usize> {
+        let Lane { word, inner, .. } = self;
+        let mut streams = word.sources.iter().chain([&word.destination]);
+        let rows = self.loops.as_ref().is_some_and(Vec::is_empty) && inner.steps.iter().all(|step| *step == 4);
+        let floats = word.function().is_some() && streams.all(|stream| stream.dtype == Dtype::FP32);
+        (rows && floats).then_some(inner.count)
+    }
+
     /// Emits the loops, with the host addresses of the first elements, sources first, and the scalars in four lanes.
     pub fn emit(&self, e: &mut Emit<'_>, pointers: &[Value], scalars: Vec<Value>) {
         let Lane { word, key, inner, .. } = self;
@@ -220,6 +239,33 @@ pub fn repeat(
     e.b.seal_block(exit);
 }
 
+/// So many elements, as many at once as a vector of so many holds; `body` takes the pointers of a round, how many elements behind
+/// them its elements are, and whether they are a vector or one.
+pub fn in_vectors(
+    e: &mut Emit<'_>,
+    (count, width): (usize, usize),
+    pointers: &[Value],
+    steps: &[i64],
+    body: &mut dyn FnMut(&mut Emit<'_>, &[Value], usize, bool),
+) {
+    let round = width * UNROLL;
+    let rounds = count / round;
+    if rounds > 0 {
+        let steps: Vec<i64> = steps.iter().map(|step| step * round as i64).collect();
+        repeat(e, rounds, pointers, &steps, &mut |e, pointers| {
+            for vector in 0..UNROLL {
+                body(e, pointers, vector * width, true);
+            }
+        });
+    }
+    let mut done = rounds * round;
+    while done < count {
+        let vector = count - done >= width;
+        body(e, pointers, done, vector);
+        done += if vector { width } else { 1 };
+    }
+}
+
 /// Loops around the inner one, given innermost first.
 fn outer_loops(
     e: &mut Emit<'_>,
@@ -240,26 +286,11 @@ fn outer_loops(
 impl Body<'_> {
     fn inner_loop(&self, e: &mut Emit<'_>, count: usize, pointers: &[Value]) {
         let width = self.vector_width().filter(|width| count >= *width);
-        let Some(width) = width else {
-            return repeat(e, count, pointers, &self.steps, &mut |e, pointers| {
-                self.elements(e, pointers, 0, false);
-            });
-        };
-        let round = width * UNROLL;
-        let rounds = count / round;
-        if rounds > 0 {
-            let steps: Vec<i64> = self.steps.iter().map(|step| step * round as i64).collect();
-            repeat(e, rounds, pointers, &steps, &mut |e, pointers| {
-                for vector in 0..UNROLL {
-                    self.elements(e, pointers, vector * width, true);
-                }
-            });
-        }
-        let mut done = rounds * round;
-        while done < count {
-            let vector = count - done >= width;
-            self.elements(e, pointers, done, vector);
-            done += if vector { width } else { 1 };
+        let mut elements =
+            |e: &mut Emit<'_>, p: &[Value], done: usize, vector: bool| self.elements(e, p, done, vector);
+        match width {
+            Some(width) => in_vectors(e, (count, width), pointers, &self.steps, &mut elements),
+            None => repeat(e, count, pointers, &self.steps, &mut |e, p| elements(e, p, 0, false)),
         }
     }
 
