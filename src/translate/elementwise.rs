@@ -169,7 +169,8 @@ impl Lane<'_> {
     pub fn float_rows(&self) -> Option<usize> {
         let Lane { word, inner, .. } = self;
         let mut streams = word.sources.iter().chain([&word.destination]);
-        let rows = self.loops.as_ref().is_some_and(Vec::is_empty) && inner.steps.iter().all(|step| *step == 4);
+        let rows =
+            self.loops.as_ref().is_some_and(Vec::is_empty) && inner.steps.iter().all(|step| *step == 4);
         let floats = word.function().is_some() && streams.all(|stream| stream.dtype == Dtype::FP32);
         (rows && floats).then_some(inner.count)
     }
@@ -239,14 +240,17 @@ pub fn repeat(
     e.b.seal_block(exit);
 }
 
-/// So many elements, as many at once as a vector of so many holds; `body` takes the pointers of a round, how many elements behind
-/// them its elements are, and whether they are a vector or one.
+/// Emits what happens to one element, or to a vector of them: from the pointers of a round, how many elements behind them, and
+/// whether it is a vector.
+pub type Elements<'b> = dyn FnMut(&mut Emit<'_>, &[Value], usize, bool) + 'b;
+
+/// So many elements, as many at once as a vector of so many holds.
 pub fn in_vectors(
     e: &mut Emit<'_>,
     (count, width): (usize, usize),
     pointers: &[Value],
     steps: &[i64],
-    body: &mut dyn FnMut(&mut Emit<'_>, &[Value], usize, bool),
+    body: &mut Elements<'_>,
 ) {
     let round = width * UNROLL;
     let rounds = count / round;

@@ -147,7 +147,9 @@ fn emit_rows(rows: &[Row<'_>], e: &mut Emit<'_>, count: usize, bases: &Bases) {
             let destination = usize::from(row.destination);
             (values[destination], written[destination]) = (Some(result), true);
         }
-        for ((value, pointer), _) in values.iter().zip(pointers).zip(&written).filter(|(_, written)| **written) {
+        for ((value, pointer), _) in
+            values.iter().zip(pointers).zip(&written).filter(|(_, written)| **written)
+        {
             if let Some(value) = value {
                 e.store_float(*value, Dtype::FP32, fp8, *pointer, offset, vector);
             }

@@ -80,9 +80,13 @@ impl Coder {
     }
 
     /// The fused run that begins with a word, and how many words it has. Words are asked for in the order of their stream.
-    pub fn run(&mut self, core: usize, engine: EngineId, slot: usize) -> Result<Option<(Note, usize)>, Failure> {
-        let inside =
-            self.run_end.is_some_and(|(c, e, end)| (c, e) == (core, engine) && slot < end);
+    pub fn run(
+        &mut self,
+        core: usize,
+        engine: EngineId,
+        slot: usize,
+    ) -> Result<Option<(Note, usize)>, Failure> {
+        let inside = self.run_end.is_some_and(|(c, e, end)| (c, e) == (core, engine) && slot < end);
         if inside {
             return Ok(None);
         }
