@@ -117,6 +117,49 @@ fn golden(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/golden/{name}.txt"))
 }
 
+/// Words that run as one: element by element, and word by word, since the last one converts.
+const RUNS: [(&str, &[&str]); 2] = [
+    (
+        "fused_elements",
+        &[
+            "TENSOR_TENSOR op=ADD src0=fp32@0x4000[1,1,1][20,1,1] src1=fp32@0x8000[1,1,1][20,1,1] \
+             dst=fp32@0xc000[1,1,1][20,1,1] channels=128",
+            "TENSOR_SCALAR ops=MULTIPLY,BYPASS imm=0x10000,0 imm_src=PTR,INSTRUCTION \
+             src=fp32@0xc000[1,1,1][20,1,1] dst=fp32@0xc000[1,1,1][20,1,1] channels=128",
+        ],
+    ),
+    (
+        "fused_words",
+        &[
+            "TENSOR_TENSOR op=ADD src0=fp32@0x4000[1,1,1][20,1,1] src1=fp32@0x8000[1,1,1][20,1,1] \
+             dst=fp32@0xc000[1,1,1][20,1,1] channels=128",
+            "COPY src=fp32@0xc000[1,1,1,1][20,1,1,1] dst=fp32@0x4000[1,1,1,1][20,1,1,1] channels=128",
+        ],
+    ),
+];
+
+#[test]
+fn runs_are_the_golden_ones() {
+    let engine = engine();
+    for (name, words) in RUNS {
+        let lines: String = words.iter().map(|word| format!("DVE {word}\n")).collect();
+        let text = format!("program listings for cayman\noutput y fp32[1]\n{lines}");
+        let bytes = asm::assemble_program(&text, Path::new("listings.s")).unwrap_or_else(|e| panic!("{e}"));
+        let program = Program::from_bytes(&bytes, &Default::default()).unwrap();
+        let mut session = Session::new(&engine, &program, Options::default()).unwrap();
+        let (key, of) = session.fused_run(0, EngineId::Dve, 0).unwrap().expect("a run");
+        assert_eq!(of, words.len());
+        let clif = engine.listing(&key).unwrap().clif;
+        let found = format!("; {}\n\n{}\n", words.join("\n; "), clif.trim_end());
+        if std::env::var_os("SEQJIT_BLESS").is_some() {
+            std::fs::write(golden(name), found).unwrap();
+            continue;
+        }
+        let expected = std::fs::read_to_string(golden(name)).unwrap_or_default();
+        assert_eq!(found, expected, "{name}: SEQJIT_BLESS=1 accepts what is meant");
+    }
+}
+
 #[test]
 fn listings_are_the_golden_ones() {
     let bless = std::env::var_os("SEQJIT_BLESS").is_some();

@@ -4,12 +4,13 @@
     cargo build --release
     python3 benches/compare/compare.py [--pairs 15] [--programs NAME ...] [--large-pairs 3]
 
-Prints three tables in Markdown, for benches/README.md:
+Prints four tables in Markdown, for benches/README.md:
 
 * each program of the test data (SEQJIT_DATA, else ../shared/data): a cold run in `auto`, translation and making of
   engine and session included, against a run in the interpreter;
 * trn2_conv2d_4_float32 cold against the same convolution in numpy, as nine shifted matrix products;
-* add, scalar and copy of [128 x 512] and [128 x 2048] fp32, warm, against numpy with `out=` and the interpreter.
+* add, scalar and copy of [128 x 512] and [128 x 2048] fp32, warm, against numpy with `out=` and the interpreter;
+* a chain of eight operations on such tiles, likewise, which runs as one.
 
 Each pair is one `seqjit bench --runs 1` and one measurement of numpy; figures are medians over the pairs. Absolute
 times are of one machine, ratios of one run.
@@ -112,8 +113,8 @@ def convolution(pairs):
         f"{median([c / n for c, n in zip(ours, theirs)]):.2f}")
 
 
-def operation_program(directory, columns, word):
-    """A program of WORDS equal words on DVE."""
+def operation_program(directory, columns, body, times=WORDS):
+    """A program of so many times the same words on DVE."""
     text = f"""program operation for cayman
 prologue
 output done fp32[128, 1]
@@ -124,8 +125,8 @@ sbuf b fp32[{columns}]
 sbuf out fp32[{columns}]
 sbuf zero fp32[1]
 DVE init: MEMSET value=0 dtype=FP32 dst=zero channels=128
-repeat i in 0..{WORDS} {{
-    {word}
+repeat i in 0..{times} {{
+{body}
 }}
 SP store: DMA zero -> done   after init
 SP NOP   after store
@@ -166,6 +167,44 @@ def operations(pairs):
                 f"{gain:.2f}")
 
 
+# The words of the chain, and the same in numpy.
+CHAIN = (
+    ("TENSOR_TENSOR op=ADD src0=a src1=b", lambda a, b, out: np.add(a, b, out=out)),
+    ("TENSOR_SCALAR ops=MULTIPLY,BYPASS imm=0.5,0 src=out", lambda a, b, out: np.multiply(out, np.float32(0.5), out=out)),
+    ("TENSOR_TENSOR op=SUBTRACT src0=out src1=a", lambda a, b, out: np.subtract(out, a, out=out)),
+    ("TENSOR_TENSOR op=MULTIPLY src0=out src1=b", lambda a, b, out: np.multiply(out, b, out=out)),
+    ("TENSOR_SCALAR ops=MAX,BYPASS imm=0.0,0 src=out", lambda a, b, out: np.maximum(out, np.float32(0), out=out)),
+    ("TENSOR_TENSOR op=ADD src0=out src1=a", lambda a, b, out: np.add(out, a, out=out)),
+    ("TENSOR_SCALAR ops=MIN,BYPASS imm=8.0,0 src=out", lambda a, b, out: np.minimum(out, np.float32(8), out=out)),
+    ("TENSOR_TENSOR op=SUBTRACT src0=out src1=b", lambda a, b, out: np.subtract(out, b, out=out)),
+)
+
+
+def chain(pairs):
+    """Eight operations on a tile as one fused run, against numpy and the interpreter, one chain each."""
+    table("chain of 8", "warm us", "numpy us", "numpy : warm", "interp : warm")
+    times = WORDS // len(CHAIN)
+    body = "\n".join(f"DVE {word} dst=out channels=128" for word, _ in CHAIN)
+    for columns in (512, 2048):
+        with tempfile.TemporaryDirectory() as directory:
+            neff = operation_program(Path(directory), columns, body, times)
+            a, b, out = (np.zeros((128, columns), np.float32) for _ in range(3))
+            warm, interp, theirs = [], [], []
+            for _ in range(pairs):
+                run = bench(neff)
+                warm.append(run["warm_ns"] / times)
+                interp.append(run["interp_warm_ns"] / times)
+                started = time.perf_counter_ns()
+                for _ in range(times):
+                    for _, call in CHAIN:
+                        call(a, b, out)
+                theirs.append((time.perf_counter_ns() - started) / times)
+        ratio = median([n / w for n, w in zip(theirs, warm)])
+        gain = median([i / w for i, w in zip(interp, warm)])
+        row(f"[128 x {columns}]", f"{median(warm) / 1e3:.1f}", f"{median(theirs) / 1e3:.1f}", f"{ratio:.2f}",
+            f"{gain:.2f}")
+
+
 def threads():
     """Threads that numpy's matrix products may use."""
     named = [f"{name}={os.environ[name]}" for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS")
@@ -178,7 +217,7 @@ def main():
     parser.add_argument("--pairs", type=int, default=15)
     parser.add_argument("--large-pairs", type=int, default=3, help="pairs of programs of more than 10,000 words")
     parser.add_argument("--programs", nargs="*", default=[], help="only these programs")
-    parser.add_argument("--skip", nargs="*", default=[], choices=["programs", "convolution", "operations"])
+    parser.add_argument("--skip", nargs="*", default=[], choices=["programs", "convolution", "operations", "chain"])
     arguments = parser.parse_args()
     print(f"numpy {np.__version__}, threads of its matrix products: {threads()}; "
           f"elementwise calls and seqjit: 1\n", flush=True)
@@ -186,6 +225,7 @@ def main():
         "programs": lambda: programs(arguments.programs, arguments.pairs, arguments.large_pairs),
         "convolution": lambda: convolution(arguments.large_pairs),
         "operations": lambda: operations(arguments.pairs),
+        "chain": lambda: chain(arguments.pairs),
     }
     for name, part in parts.items():
         if name not in arguments.skip:

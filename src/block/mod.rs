@@ -1,14 +1,18 @@
 //! Blocks of words and the shapes of their code.
 
 mod find;
+mod fused;
 pub(crate) mod registers;
 mod shape;
 
 pub use find::{Block, BlockEnd, Breakpoints, MAX_WORDS, find};
 pub(crate) use find::{end_behind, executable, extended_events, is_for_sequencer};
+pub use fused::{Cell, FusedWord};
+pub(crate) use fused::{MAX_FUSED, Member, longest};
 pub(crate) use registers::compares_immediate;
 pub use registers::{RegisterKey, RegisterOp, RegisterRun};
 pub use shape::{MAX_SOURCES, Overlap, Place, ShapeKey, mask};
+pub(crate) use shape::{key_of, overlaps_of, sources_of};
 
 /// What native code is made for.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -17,4 +21,6 @@ pub enum CodeKey {
     Word(ShapeKey),
     /// Runs of words on the register file.
     Registers(RegisterKey),
+    /// Lane-local words, with lanes outermost.
+    Fused(Vec<FusedWord>),
 }

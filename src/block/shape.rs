@@ -1,9 +1,11 @@
 //! Shapes: what of a word decides its native code (design section 4, "share code by shape").
 
-use seqjit_runtime::interp::Walk;
+use seqjit_runtime::interp::{Exec, Walk};
 use seqjit_runtime::isa::field::Kind;
 use seqjit_runtime::isa::{Decoded, Generation, LayoutDef, Space, WORD_BYTES, Word};
 use seqjit_runtime::num::Fp8;
+
+use crate::translate::Binding;
 
 /// Sources that a lane-local word may have.
 pub const MAX_SOURCES: usize = 2;
@@ -78,6 +80,31 @@ impl Overlap {
     pub fn may_read_ahead(self) -> bool {
         self != Overlap::Other
     }
+}
+
+/// The key of a word with these operands.
+pub(crate) fn key_of(x: &Exec<'_>, w: &Decoded, binding: &Binding) -> ShapeKey {
+    ShapeKey {
+        word: mask(w),
+        generation: x.machine.generation,
+        variant: binding.variant,
+        fp8: x.machine.cores[x.core].spec.fp8,
+        sources: sources_of(binding),
+        destination: Place::of(&binding.destination),
+        overlaps: overlaps_of(binding),
+    }
+}
+
+/// Where the sources of a word lie.
+pub(crate) fn sources_of(binding: &Binding) -> [Option<Place>; MAX_SOURCES] {
+    binding.sources.each_ref().map(|source| source.as_ref().map(Place::of))
+}
+
+/// How they overlap its destination.
+pub(crate) fn overlaps_of(binding: &Binding) -> [Overlap; MAX_SOURCES] {
+    binding.sources.each_ref().map(|source| {
+        source.as_ref().map_or(Overlap::Disjoint, |s| Overlap::of(s, &binding.destination, binding.lanes))
+    })
 }
 
 /// The bytes of a word that its shape keeps.

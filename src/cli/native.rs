@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 /// As an object.
 pub fn to_json(t: &Translations) -> Value {
     json!({
-        "words": t.words, "interpreted": t.interpreted, "calls": t.calls, "blocks": t.blocks,
+        "words": t.words, "fused_runs": t.fused_runs, "interpreted": t.interpreted, "calls": t.calls, "blocks": t.blocks,
         "exits": by_reason(&t.exits), "hits": t.hits, "shapes": t.shapes, "code_bytes": t.code_bytes,
         "translate_ns": t.translate_ns, "fallbacks": by_reason(&t.fallbacks),
     })
@@ -22,8 +22,9 @@ pub fn by_reason<'a, R: ToString + 'a>(
 /// As lines of text.
 pub fn to_text(t: &Translations) -> String {
     let mut text = format!(
-        "{} words in native code, {} not worth it, {} calls; {} blocks; {} shapes compiled in {} us to {} bytes, {} found",
+        "{} words in native code ({} runs fused), {} not worth it, {} calls; {} blocks; {} shapes compiled in {} us to {} bytes, {} found",
         t.words,
+        t.fused_runs,
         t.interpreted,
         t.calls,
         t.blocks,

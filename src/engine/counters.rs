@@ -15,6 +15,8 @@ use crate::translate::Refusal;
 pub struct Translations {
     /// Words whose bodies ran in native code.
     pub words: u64,
+    /// Times that several of them ran as one.
+    pub fused_runs: u64,
     /// Blocks run to their ends.
     pub blocks: u64,
     /// Times that running block after block came to an end, by reason.

@@ -5,10 +5,10 @@ use seqjit_runtime::interp::Exec;
 use seqjit_runtime::isa::{EngineId, WORD_BYTES};
 
 use super::Engine;
+use super::fused;
 use super::session::Session;
-use super::shapes::key_of;
 use super::stops::StopError;
-use crate::block::{self, CodeKey};
+use crate::block::{self, CodeKey, key_of};
 use crate::translate::{self, CompileError, Control, Isa, Lowering, Refusal};
 
 /// How a word runs in the tier `jit`.
@@ -90,6 +90,25 @@ impl Engine {
 }
 
 impl Session {
+    /// The fused run that begins with a word in the tier `jit`, where none lies around it: its code, and how many words it has.
+    ///
+    /// # Errors
+    /// There is no such word.
+    pub fn fused_run(
+        &mut self,
+        core: usize,
+        engine: EngineId,
+        slot: u64,
+    ) -> Result<Option<(CodeKey, usize)>, StopError> {
+        let pc = self.stops.address(&self.machine, core, engine, slot)?;
+        let code = self.machine.cores[core].spec.streams[engine.index()].words.clone();
+        let x = Exec { machine: &mut self.machine, core, engine, pc, ends_turn: false };
+        let members = fused::find(&x, &code, slot as usize);
+        let words = members.len();
+        let key = || CodeKey::Fused(members.into_iter().map(|member| member.word).collect());
+        Ok((words > 1).then(|| (key(), words)))
+    }
+
     /// How a word of the program runs in the tier `jit`, found out without running it.
     ///
     /// # Errors

@@ -6,6 +6,7 @@ mod counters;
 mod deadlock;
 mod debug;
 mod defect;
+mod fused;
 mod listing;
 mod lockstep;
 mod native;

@@ -131,6 +131,34 @@ pub(super) unsafe fn call(
     unsafe { code.call(&context, &table) };
 }
 
+/// What a word of a fused run leaves open, in the order in which its code reads it.
+pub(super) fn fused_table(binding: &Binding, generation: Generation) -> Vec<u64> {
+    let packed = Packed::of(binding, generation);
+    let (tensors, scalars) = packed.as_slice().split_at(binding.sources.iter().flatten().count() + 1);
+    let kinds = binding.scalars.iter().flatten();
+    let scalars = scalars.iter().zip(kinds).map(|(number, kind)| match kind {
+        LaneScalar::Value(bits) => *bits,
+        // The memory is in the key.
+        LaneScalar::PerLane(_) => number & !IN_PSUM,
+    });
+    tensors.iter().copied().chain(scalars).map(u64::from).collect()
+}
+
+/// Runs the bodies of the words of a fused run.
+///
+/// # Safety
+/// `table` are the [`fused_table`]s of words for which the code is, bound on a machine of the generation for which the core
+/// [`fits`]; there may be more behind them.
+pub(super) unsafe fn call_fused(core: &mut Core, code: &Code, table: &[u64]) {
+    let context = Context {
+        sbuf: core.sbuf.host_bytes().as_mut_ptr(),
+        psum: core.psum.host_bytes().as_mut_ptr(),
+        scalars: std::ptr::null(),
+    };
+    // SAFETY: as in `call`; the code of runs reads no scalars from rows.
+    unsafe { code.call(&context, table) };
+}
+
 /// All scalars are fetched before the word writes anything (chapter 04 section 2.5).
 fn fetch_scalars(
     core: &mut Core,

@@ -9,11 +9,12 @@ use seqjit_runtime::machine::{Action, Machine, Update, Wait};
 
 use super::cache::CodeCache;
 use super::counters::Translations;
+use super::fused::FusedPlan;
 use super::native::Packed;
 use super::registers::RunPlan;
-use super::shapes::{Shapes, key_of};
+use super::shapes::Shapes;
 use super::tier::Tier;
-use crate::block;
+use crate::block::{self, key_of};
 use crate::translate::{self, Binding, Bound, Control, Lowering, Refusal};
 
 /// Words that are planned at once, so that their shapes are compiled in one batch.
@@ -79,6 +80,10 @@ pub(super) struct Entry {
 impl Entry {
     const ENDS_BLOCK: u8 = 1;
     const COUNTED: u8 = 2;
+    const MAY_BEGIN_RUN: u8 = 4;
+    const SEEN: u8 = 8;
+    const BEGINS_RUN: u8 = 16;
+    const IN_RUN: u8 = 32;
 
     /// A block ends behind the word.
     pub(super) fn ends_block(&self) -> bool {
@@ -93,6 +98,47 @@ impl Entry {
     /// From now on it is.
     pub(super) fn count(&mut self) {
         self.flags |= Entry::COUNTED;
+    }
+
+    /// A fused run begins with the word.
+    pub(super) fn begins_run(&self) -> bool {
+        self.flags & Entry::BEGINS_RUN != 0
+    }
+
+    /// Whether a fused run may begin with the word.
+    pub(super) fn may_begin_run(&self) -> bool {
+        self.flags & Entry::MAY_BEGIN_RUN != 0
+    }
+
+    /// Whether it is time to look for one: the second time that the word comes up, or the first if `at_once`. Words in a run
+    /// begin no other one.
+    pub(super) fn is_due_for_run(&mut self, at_once: bool) -> bool {
+        if self.flags & Entry::IN_RUN != 0 {
+            return false;
+        }
+        let due = at_once || self.flags & Entry::SEEN != 0;
+        self.flags |= Entry::SEEN;
+        due
+    }
+
+    /// A run begins with it.
+    pub(super) fn begin_run(&mut self) {
+        self.flags |= Entry::BEGINS_RUN;
+    }
+
+    /// No run does.
+    pub(super) fn never_begins_run(&mut self) {
+        self.flags &= !(Entry::MAY_BEGIN_RUN | Entry::BEGINS_RUN);
+    }
+
+    /// It lies in a run.
+    pub(super) fn lie_in_run(&mut self) {
+        self.flags |= Entry::IN_RUN;
+    }
+
+    /// It no longer does.
+    pub(super) fn leave_run(&mut self) {
+        self.flags &= !Entry::IN_RUN;
     }
 
     /// The word neither waits nor updates.
@@ -111,7 +157,7 @@ impl Entry {
     }
 
     /// Of a word whose body runs in this way.
-    fn new(w: &Decoded, how: How) -> Entry {
+    pub(super) fn new(w: &Decoded, how: How) -> Entry {
         let e = &w.events;
         let extended = block::extended_events(w);
         // The modes that `resolve_wait` takes as they are.
@@ -136,6 +182,7 @@ impl Entry {
             update_index: e.update_idx,
             update: action,
             value: e.value,
+            flags: if matches!(how, How::Native | How::Kernel) { Entry::MAY_BEGIN_RUN } else { 0 },
             ..Entry::default()
         }
     }
@@ -153,6 +200,9 @@ pub(super) struct StreamPlans {
     /// Words that a kernel has run twice, with their operands.
     pub(super) kernels: Vec<Bound>,
     pub(super) runs: Vec<RunPlan>,
+    pub(super) fused: Vec<FusedPlan>,
+    /// For each slot with which a fused run begins, which; empty as long as there is none.
+    pub(super) fused_at: Vec<u32>,
     /// Why words run in the interpreter, and how many have.
     pub(super) reasons: Vec<(Refusal, u64)>,
 }
@@ -180,6 +230,8 @@ impl StreamPlans {
         self.operands.clear();
         self.kernels.clear();
         self.runs.clear();
+        self.fused.clear();
+        self.fused_at.clear();
     }
 
     pub(super) fn reason(&mut self, why: Refusal) -> u32 {

@@ -14,10 +14,10 @@ use super::defect;
 use super::native::{self, Packed, ScalarRows};
 use super::plan::{Entry, How, NONE, Planner, StreamPlans, Sync};
 use super::registers::RunPlan;
-use super::shapes::{Native, Shapes, key_of};
+use super::shapes::{Native, Shapes};
 use super::tier::Tier;
 use super::translated::run_kernel;
-use crate::block;
+use crate::block::{self, key_of};
 use crate::translate::{self, Inline, Lowering, Refusal};
 
 /// One stretch under way.
@@ -57,9 +57,7 @@ impl Runner<'_> {
                 break ExitReason::Budget;
             }
             let Some(slot) = self.engine().next_slot(base, code.len()) else { break ExitReason::End };
-            if self.plans.entries[slot].how == How::Open {
-                self.plan(slot);
-            }
+            self.ensure_plan(slot);
             let entry = self.plans.entries[slot];
             if block_starts && self.stretch.is_paused() {
                 break ExitReason::Pause;
@@ -88,6 +86,19 @@ impl Runner<'_> {
                     continue;
                 }
             }
+            if entry.may_begin_run() && stops.is_empty() {
+                let left = room - (self.engine().retired - first);
+                if let Some(fused) = self.run_fused(slot, left) {
+                    ran.progress += fused.progress;
+                    let last = slot + fused.progress as usize - 1;
+                    block_starts = self.plans.entries[last].ends_block();
+                    if fused.ends_turn {
+                        ran.ends_turn = true;
+                        break ExitReason::Turn;
+                    }
+                    continue;
+                }
+            }
             let Some(done) = self.word(slot, &code[slot], entry) else { break ExitReason::Fault };
             ran.progress += 1;
             self.counters.blocks += u64::from(entry.ends_block());
@@ -103,12 +114,19 @@ impl Runner<'_> {
         (ran, leave)
     }
 
-    fn engine(&self) -> &EngineState {
+    pub(super) fn engine(&self) -> &EngineState {
         &self.machine.cores[self.stretch.core].engines[self.stretch.engine.index()]
     }
 
-    fn engine_mut(&mut self) -> &mut EngineState {
+    pub(super) fn engine_mut(&mut self) -> &mut EngineState {
         &mut self.machine.cores[self.stretch.core].engines[self.stretch.engine.index()]
+    }
+
+    /// Plans a word that has no plan.
+    pub(super) fn ensure_plan(&mut self, slot: usize) {
+        if self.plans.entries[slot].how == How::Open {
+            self.plan(slot);
+        }
     }
 
     #[cold]
@@ -120,7 +138,7 @@ impl Runner<'_> {
     }
 
     /// Tests the waits of a word; `None`: the sequencer must see it.
-    fn take_waits(&mut self, instruction: &Instruction, entry: &Entry) -> Option<bool> {
+    pub(super) fn take_waits(&mut self, instruction: &Instruction, entry: &Entry) -> Option<bool> {
         let Stretch { core, engine, .. } = *self.stretch;
         match entry.waits {
             Sync::None => Some(true),

@@ -2,15 +2,13 @@
 
 use std::collections::HashMap;
 
-use rustc_hash::FxBuildHasher;
-use seqjit_runtime::interp::Exec;
-use seqjit_runtime::isa::Decoded;
-
 use super::cache::{CacheCounters, CodeCache};
+use super::fused::FusedCodes;
 use super::native::Packing;
 use super::tier::{Tier, cost, pays};
-use crate::block::{self, CodeKey, MAX_SOURCES, Overlap, Place, ShapeKey};
+use crate::block::{CodeKey, Place, ShapeKey, overlaps_of, sources_of};
 use crate::translate::{Binding, Code, Refusal};
+use rustc_hash::FxBuildHasher;
 
 /// A shape of a session.
 pub(super) struct Shape {
@@ -40,29 +38,8 @@ pub(super) struct Shapes {
     numbers: HashMap<ShapeKey, u32, FxBuildHasher>,
     /// Shapes that are due for compiling.
     due: Vec<u32>,
-}
-
-/// The key of a word with these operands.
-pub(super) fn key_of(x: &Exec<'_>, w: &Decoded, binding: &Binding) -> ShapeKey {
-    ShapeKey {
-        word: block::mask(w),
-        generation: x.machine.generation,
-        variant: binding.variant,
-        fp8: x.machine.cores[x.core].spec.fp8,
-        sources: sources_of(binding),
-        destination: Place::of(&binding.destination),
-        overlaps: overlaps_of(binding),
-    }
-}
-
-fn sources_of(binding: &Binding) -> [Option<Place>; MAX_SOURCES] {
-    binding.sources.each_ref().map(|source| source.as_ref().map(Place::of))
-}
-
-fn overlaps_of(binding: &Binding) -> [Overlap; MAX_SOURCES] {
-    binding.sources.each_ref().map(|source| {
-        source.as_ref().map_or(Overlap::Disjoint, |s| Overlap::of(s, &binding.destination, binding.lanes))
-    })
+    /// Of runs of several words.
+    pub(super) fused: FusedCodes,
 }
 
 impl Shape {

@@ -55,6 +55,17 @@ pub(super) fn cost(lanes: usize, elements: usize) -> u64 {
     (lanes * (12 + elements / 3)) as u64
 }
 
+/// What a run of one word more saves, in nanoseconds: a call, and reading again from the second cache what the word before has
+/// written. From the same measurements.
+pub(super) fn fused_gain(lanes: usize, elements: usize) -> u64 {
+    (20 + lanes * elements / 20) as u64
+}
+
+/// Whether compiling a run of so many words pays after it would have saved so much. A word takes about 50 us.
+pub(super) fn fused_pays(words: usize, gain: u64) -> bool {
+    gain >= 50_000 * words as u64
+}
+
 /// Whether compiling a shape pays after so much cost.
 pub(super) fn pays(cost: u64) -> bool {
     cost >= WORTH_COMPILING

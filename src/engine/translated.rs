@@ -12,9 +12,9 @@ use super::defect;
 use super::native::{self, Packed, ScalarRows};
 use super::plan::StreamPlans;
 use super::runner::Runner;
-use super::shapes::{Native, Shapes, key_of};
+use super::shapes::{Native, Shapes};
 use super::tier::Tier;
-use crate::block;
+use crate::block::{self, key_of};
 use crate::translate::{self, Bound, Control, Inline, Lowering, MAX_SCALARS, Refusal};
 
 /// Shapes that a translator remembers; with more it starts anew, so that a program that changes its own words

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use cranelift_codegen::Context as Compiler;
 use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::ir::types::I64;
-use cranelift_codegen::ir::{AbiParam, InstBuilder, Signature, UserFuncName};
+use cranelift_codegen::ir::{AbiParam, Block, InstBuilder, Signature, UserFuncName};
 use cranelift_codegen::isa::{OwnedTargetIsa, TargetFrontendConfig};
 use cranelift_codegen::settings::{self, Configurable};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
@@ -21,7 +21,7 @@ use target_lexicon::Architecture;
 
 use super::emit::Emit;
 use super::registers::RegisterContext;
-use super::{Refusal, registers};
+use super::{Refusal, fused, registers};
 use crate::block::CodeKey;
 
 /// Bytes between the values of two scalars of a word: one of four bytes a lane.
@@ -231,13 +231,28 @@ fn emit(
     b.append_block_params_for_function_params(entry);
     b.switch_to_block(entry);
     let (context, table) = (b.block_params(entry)[0], b.block_params(entry)[1]);
-    let shape = match key {
-        CodeKey::Word(shape) => shape,
-        CodeKey::Registers(run) => return registers::emit(b, frontend, run, (context, table), defect),
-    };
+    match key {
+        CodeKey::Registers(run) => registers::emit(b, frontend, run, (context, table), defect),
+        CodeKey::Word(shape) => emit_words(b, frontend, entry, |e| {
+            e.defect = defect == Some(shape.word.opcode());
+            super::build(shape)?.emit(shape, e, context, table)
+        }),
+        CodeKey::Fused(words) => {
+            emit_words(b, frontend, entry, |e| fused::emit(words, e, context, table, defect))
+        }
+    }
+}
+
+/// The function around the loops of one or several words.
+fn emit_words(
+    mut b: FunctionBuilder<'_>,
+    frontend: TargetFrontendConfig,
+    entry: Block,
+    words: impl FnOnce(&mut Emit<'_>) -> Result<(), Refusal>,
+) -> Result<(), Refusal> {
     b.seal_block(entry);
-    let mut e = Emit { b, defect: defect == Some(shape.word.opcode()) };
-    let emitted = super::build(shape).and_then(|word| word.emit(shape, &mut e, context, table));
+    let mut e = Emit { b, defect: false };
+    let emitted = words(&mut e);
     // Also where it is refused: what is built so far must still be a function.
     e.b.ins().return_(&[]);
     e.b.finalize(frontend);
@@ -263,11 +278,12 @@ impl Code {
         &self.native
     }
 
-    /// Runs the word.
+    /// Runs the word, or the words of the run.
     ///
     /// # Safety
     /// The context's memories are those of a core of the shape's generation, the table holds the offsets of a
-    /// word of this shape whose checks have passed, and scalars are there for all that the shape reads.
+    /// word of this shape whose checks have passed, and scalars are there for all that the shape reads. For a run, the table
+    /// holds what its words leave open, in their order.
     pub unsafe fn call(&self, context: &Context, table: &[u64]) {
         // SAFETY: the caller's promise; the code reads and writes only what the checks of the word allow.
         unsafe { (self.entry)(ptr::from_ref(context).cast_mut().cast(), table.as_ptr()) }

@@ -91,6 +91,30 @@ pub struct Elementwise {
     pub compute: Compute,
 }
 
+impl Elementwise {
+    /// Whether what happens to an element is so little that reading and writing it dominates: no conversion to and from a format that
+    /// takes many instructions.
+    pub fn is_light(&self) -> bool {
+        let mut streams = self.sources.iter().chain([&self.destination]);
+        match self.compute {
+            Compute::Raw | Compute::Fill | Compute::Int(_) | Compute::Bits(_) | Compute::Whole(_) => true,
+            Compute::Float(_) | Compute::Where { .. } => {
+                streams.all(|s| matches!(s.dtype, Dtype::FP32 | Dtype::BFLOAT16))
+            }
+        }
+    }
+}
+
+impl Elementwise {
+    /// What happens to an element, where it is a function of FP32 values.
+    pub fn function(&self) -> Option<&Function> {
+        match &self.compute {
+            Compute::Float(function) => Some(function),
+            _ => None,
+        }
+    }
+}
+
 /// Whether a scalar has one value a lane.
 pub type PerLane = bool;
 
@@ -119,20 +143,8 @@ impl Elementwise {
         context: Value,
         table: Value,
     ) -> Result<(), Refusal> {
-        let word = self;
-        let streams: Vec<&Stream> = word.sources.iter().chain([&word.destination]).collect();
-        let dims: Vec<Dims> = streams.iter().map(|stream| stream.dims.clone()).collect();
-        let mut loops = common(&dims)?;
-        let inner = match &mut loops {
-            Some(loops) if !loops.is_empty() => loops.remove(0),
-            _ => Loop { count: 1, steps: vec![0; dims.len()] },
-        };
-
-        let spaces = key.sources.iter().flatten().chain([&key.destination]).map(|place| place.space);
-        let spaces: Vec<Space> = spaces.collect();
-        if spaces.len() != streams.len() {
-            return Err(Refusal::Opcode(key.word.opcode()));
-        }
+        let lane = self.lane(key)?;
+        let spaces = &lane.spaces;
         let mut pointers: Vec<Value> =
             spaces.iter().enumerate().map(|(i, space)| operand(e, context, table, i, *space)).collect();
         let mut steps: Vec<i64> =
@@ -143,17 +155,68 @@ impl Elementwise {
             pointers.push(first);
             steps.push(if *per_lane { 4 } else { 0 });
         }
-        let operands = streams.len();
-        repeat(e, usize::from(word.lanes), &pointers, &steps, &mut |e, pointers| {
+        let operands = spaces.len();
+        repeat(e, usize::from(self.lanes), &pointers, &steps, &mut |e, pointers| {
             let scalars = pointers[operands..].iter().map(|at| scalar(e, *at)).collect();
-            let body = Body { word, key, steps: inner.steps.clone(), scalars };
-            let mut inner_loop = |e: &mut Emit<'_>, p: &[Value]| body.inner_loop(e, inner.count, p);
-            match &loops {
-                Some(loops) => outer_loops(e, loops, &pointers[..operands], &mut inner_loop),
-                None => odometer::walk(e, &dims, &pointers[..operands], &mut inner_loop),
-            }
+            lane.emit(e, &pointers[..operands], scalars);
         });
         Ok(())
+    }
+
+    /// What one lane does.
+    ///
+    /// # Errors
+    /// Where the operands cannot be walked together.
+    pub fn lane<'k>(&'k self, key: &'k ShapeKey) -> Result<Lane<'k>, Refusal> {
+        let streams = self.sources.iter().chain([&self.destination]);
+        let dims: Vec<Dims> = streams.map(|stream| stream.dims.clone()).collect();
+        let mut loops = common(&dims)?;
+        let inner = match &mut loops {
+            Some(loops) if !loops.is_empty() => loops.remove(0),
+            _ => Loop { count: 1, steps: vec![0; dims.len()] },
+        };
+        let spaces = key.sources.iter().flatten().chain([&key.destination]).map(|place| place.space);
+        let spaces: Vec<Space> = spaces.collect();
+        if spaces.len() != dims.len() {
+            return Err(Refusal::Opcode(key.word.opcode()));
+        }
+        Ok(Lane { word: self, key, spaces, dims, inner, loops })
+    }
+}
+
+/// One lane of a word: its loops.
+pub struct Lane<'k> {
+    word: &'k Elementwise,
+    key: &'k ShapeKey,
+    /// Where its tensors lie, sources first.
+    pub spaces: Vec<Space>,
+    dims: Vec<Dims>,
+    inner: Loop,
+    /// The loops around the inner one, innermost first; `None` where the operands do not nest.
+    loops: Option<Vec<Loop>>,
+}
+
+impl Lane<'_> {
+    /// Elements of the rows, where the word computes with FP32 from contiguous rows to a contiguous row.
+    pub fn float_rows(&self) -> Option<usize> {
+        let Lane { word, inner, .. } = self;
+        let mut streams = word.sources.iter().chain([&word.destination]);
+        let rows =
+            self.loops.as_ref().is_some_and(Vec::is_empty) && inner.steps.iter().all(|step| *step == 4);
+        let floats =
+            word.function().is_some() && streams.all(|stream| stream.dtype == Dtype::FP32 && !stream.bits);
+        (rows && floats).then_some(inner.count)
+    }
+
+    /// Emits the loops, with the host addresses of the first elements, sources first, and the scalars in four lanes.
+    pub fn emit(&self, e: &mut Emit<'_>, pointers: &[Value], scalars: Vec<Value>) {
+        let Lane { word, key, inner, .. } = self;
+        let body = Body { word, key, steps: inner.steps.clone(), scalars };
+        let mut inner_loop = |e: &mut Emit<'_>, p: &[Value]| body.inner_loop(e, inner.count, p);
+        match &self.loops {
+            Some(loops) => outer_loops(e, loops, pointers, &mut inner_loop),
+            None => odometer::walk(e, &self.dims, pointers, &mut inner_loop),
+        }
     }
 }
 
@@ -176,7 +239,7 @@ fn scalar(e: &mut Emit<'_>, at: Value) -> Value {
 }
 
 /// A loop of at least one round; `body` takes the pointers of its round.
-fn repeat(
+pub fn repeat(
     e: &mut Emit<'_>,
     count: usize,
     pointers: &[Value],
@@ -210,6 +273,36 @@ fn repeat(
     e.b.seal_block(exit);
 }
 
+/// Emits what happens to one element, or to a vector of them: from the pointers of a round, how many elements behind them, and
+/// whether it is a vector.
+pub type Elements<'b> = dyn FnMut(&mut Emit<'_>, &[Value], usize, bool) + 'b;
+
+/// So many elements, as many at once as a vector of so many holds.
+pub fn in_vectors(
+    e: &mut Emit<'_>,
+    (count, width): (usize, usize),
+    pointers: &[Value],
+    steps: &[i64],
+    body: &mut Elements<'_>,
+) {
+    let round = width * UNROLL;
+    let rounds = count / round;
+    if rounds > 0 {
+        let steps: Vec<i64> = steps.iter().map(|step| step * round as i64).collect();
+        repeat(e, rounds, pointers, &steps, &mut |e, pointers| {
+            for vector in 0..UNROLL {
+                body(e, pointers, vector * width, true);
+            }
+        });
+    }
+    let mut done = rounds * round;
+    while done < count {
+        let vector = count - done >= width;
+        body(e, pointers, done, vector);
+        done += if vector { width } else { 1 };
+    }
+}
+
 /// Loops around the inner one, given innermost first.
 fn outer_loops(
     e: &mut Emit<'_>,
@@ -230,26 +323,11 @@ fn outer_loops(
 impl Body<'_> {
     fn inner_loop(&self, e: &mut Emit<'_>, count: usize, pointers: &[Value]) {
         let width = self.vector_width().filter(|width| count >= *width);
-        let Some(width) = width else {
-            return repeat(e, count, pointers, &self.steps, &mut |e, pointers| {
-                self.elements(e, pointers, 0, false);
-            });
-        };
-        let round = width * UNROLL;
-        let rounds = count / round;
-        if rounds > 0 {
-            let steps: Vec<i64> = self.steps.iter().map(|step| step * round as i64).collect();
-            repeat(e, rounds, pointers, &steps, &mut |e, pointers| {
-                for vector in 0..UNROLL {
-                    self.elements(e, pointers, vector * width, true);
-                }
-            });
-        }
-        let mut done = rounds * round;
-        while done < count {
-            let vector = count - done >= width;
-            self.elements(e, pointers, done, vector);
-            done += if vector { width } else { 1 };
+        let mut elements =
+            |e: &mut Emit<'_>, p: &[Value], done: usize, vector: bool| self.elements(e, p, done, vector);
+        match width {
+            Some(width) => in_vectors(e, (count, width), pointers, &self.steps, &mut elements),
+            None => repeat(e, count, pointers, &self.steps, &mut |e, p| elements(e, p, 0, false)),
         }
     }
 

@@ -23,6 +23,7 @@ mod elementwise;
 mod emit;
 pub mod exponential;
 pub mod fill;
+mod fused;
 pub mod generator;
 mod nest;
 mod odometer;
@@ -48,6 +49,7 @@ pub mod wide;
 pub use compile::{Code, CodeMemory, CompileError, Context, Isa, list};
 pub use control::{Control, of as control};
 use elementwise::Elementwise;
+pub use fused::member;
 pub use register_alu::{FAULT, evaluate_for_code};
 pub use registers::{NOWHERE, RegisterContext};
 

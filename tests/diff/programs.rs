@@ -4,6 +4,8 @@
 //! `SEQJIT_DIFF_PROGRAMS=N` sets how many are run. One that differs is shrunk by leaving out lines; the failure
 //! prints the text of what is left, which `seqjit asm` takes.
 
+mod fused;
+
 use rand::seq::IndexedRandom;
 use rand::{Rng, RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -170,6 +172,11 @@ impl Writer<'_> {
             self.word(engine);
         }
         let words = self.lines.len() - first;
+        self.count_down(engine, counter, words);
+    }
+
+    /// The end of a loop of so many words.
+    fn count_down(&mut self, engine: EngineId, counter: u8, words: usize) {
         self.lines.push(format!(
             "{engine} ALU_OP op=SUBTRACT dtype=int32 src1_datasrc=IMMEDIATE src0_lo={counter} dst_lo={counter} \
              immediate=1\n"
@@ -285,9 +292,12 @@ fn wanted() -> u64 {
 
 /// The least lines that make the tiers differ, if these do.
 fn minimal(engines: &[Engine], seed: u64) -> Option<(String, String)> {
-    let (text, setting) = (write(seed), Setting::new(seed));
-    let found = fails(engines, &text.source(&text.lines), &setting)?;
-    let still = |lines: &[String]| fails(engines, &text.source(lines), &setting).is_some();
+    minimal_of(engines, &write(seed), &Setting::new(seed))
+}
+
+fn minimal_of(engines: &[Engine], text: &Text, setting: &Setting) -> Option<(String, String)> {
+    let found = fails(engines, &text.source(&text.lines), setting)?;
+    let still = |lines: &[String]| fails(engines, &text.source(lines), setting).is_some();
     let lines = shrink::fewer(text.lines.clone(), &still);
     Some((found, text.source(&lines)))
 }

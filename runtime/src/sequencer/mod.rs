@@ -22,6 +22,6 @@ pub use dispatch::legal_opcodes;
 pub use halt::Interrupt;
 pub use state::{EXTERNAL_WORDS, HaltReason, Mode, PAUSED, PENDING, Phase, RUNNING, Sequencer, Snapshot};
 pub use step::{Step, step};
-pub use stretch::{Passed, publish, take_all_waits, take_wait, updates_of};
+pub use stretch::{Passed, publish, take_all_waits, take_wait, updates_of, words_that_pass};
 pub use turn::{Cut, Limits, TURN_WORDS, Turn, dma_turn, engine_turn, engine_turn_within};
 pub use waits::{note_change, resolve_wait, wakes_fragile_wait};

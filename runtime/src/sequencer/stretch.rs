@@ -8,7 +8,7 @@ use super::halt::commit_redirect;
 use super::log::is_heard;
 use super::state::{Mode, Phase};
 use super::step::retire;
-use super::waits::{apply_update, note_change, resolve_updates, take_waits};
+use super::waits::{apply_update, note_change, passing, resolve_updates, take_waits};
 use crate::interp::{FaultKind, Flow};
 use crate::isa::{Decoded, EngineId, WORD_BYTES};
 use crate::machine::{Core, Engine, Machine, Update, Wait};
@@ -133,6 +133,16 @@ pub fn take_all_waits(
 /// One cannot be resolved; [`step`](super::step()) raises the fault.
 pub fn updates_of(engine: &Engine, word: &Decoded) -> Result<[Option<Update>; 2], FaultKind> {
     resolve_updates(engine, word)
+}
+
+/// How many words, with these waits and updates, an engine runs one after the other, if nothing but waits can stop it, before one of
+/// them is blocked or behind one that ends the turn. Nothing is taken or published.
+pub fn words_that_pass(
+    core: &Core,
+    engine: EngineId,
+    words: impl IntoIterator<Item = (Option<Wait>, Option<Update>)>,
+) -> usize {
+    passing(core, engine, words)
 }
 
 /// Publishes one update; tells whether it ends the turn.

@@ -5,7 +5,7 @@ use crate::isa::field::{UpdateMode, WaitMode};
 use crate::isa::layouts::{CTRL_ES, DMA_COPY2D};
 use crate::isa::{Decoded, EngineId, Generation, Layout, WORD_BYTES};
 use crate::machine::{
-    Action, Change, Core, Engine, Machine, Notification, NotificationKind, SyncChange, Update, Wait,
+    Action, Change, Core, Engine, Machine, Notification, NotificationKind, SyncChange, SyncUnit, Update, Wait,
 };
 
 /// The waits of a word in the order in which they are tested (decision 02-8.1a).
@@ -178,13 +178,42 @@ pub fn note_change(
 /// Whether a change satisfies the wait of another, blocked engine in a way that can become false again
 /// (design section 3 rule 8).
 pub fn wakes_fragile_wait(core: &Core, engine: EngineId, change: &SyncChange) -> bool {
-    core.engines.iter().any(|other| {
+    wakes_fragile_wait_in(&core.engines, &core.sync, engine, change)
+}
+
+fn wakes_fragile_wait_in(engines: &[Engine], sync: &SyncUnit, engine: EngineId, change: &SyncChange) -> bool {
+    engines.iter().any(|other| {
         other.id != engine
             && other.blocked_on.is_some_and(|wait| {
                 !wait.is_monotone()
                     && wait.on_event() != change.semaphore
                     && wait.index == change.index
-                    && core.sync.holds(&wait)
+                    && sync.holds(&wait)
             })
     })
+}
+
+/// How many words of an engine, with these waits and updates, run one after the other before one is blocked, or behind one that ends
+/// the turn. Changes nothing.
+pub(super) fn passing(
+    core: &Core,
+    engine: EngineId,
+    words: impl IntoIterator<Item = (Option<Wait>, Option<Update>)>,
+) -> usize {
+    let mut sync = core.sync.clone();
+    let mut passed = 0;
+    for (wait, update) in words {
+        if let Some(wait) = wait {
+            if !sync.holds(&wait) {
+                break;
+            }
+            sync.take(&wait);
+        }
+        passed += 1;
+        let change = update.map(|update| sync.apply(&update));
+        if change.is_some_and(|change| wakes_fragile_wait_in(&core.engines, &sync, engine, &change)) {
+            break;
+        }
+    }
+    passed
 }

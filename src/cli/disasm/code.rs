@@ -31,6 +31,8 @@ pub struct Coder {
     forms: Forms,
     known: HashMap<CodeKey, usize>,
     shapes: Vec<Shape>,
+    /// Slot behind the fused run of the word before, and of which core and engine.
+    run_end: Option<(usize, EngineId, usize)>,
 }
 
 /// A shape that has come up.
@@ -59,7 +61,7 @@ impl Coder {
         options.max_memory = errors::memory_of_this_machine();
         let session = Session::new(&engine, program, options)
             .map_err(|error| errors::session(error, program, source))?;
-        Ok(Coder { engine, session, forms, known: HashMap::new(), shapes: Vec::new() })
+        Ok(Coder { engine, session, forms, known: HashMap::new(), shapes: Vec::new(), run_end: None })
     }
 
     /// What a word becomes.
@@ -75,6 +77,25 @@ impl Coder {
             Lowered::Interpreted(why) => Note::None(format!("interpreted: {why}")),
             other => Note::None(format!("{other:?}")),
         })
+    }
+
+    /// The fused run that begins with a word, and how many words it has. Words are asked for in the order of their stream.
+    pub fn run(
+        &mut self,
+        core: usize,
+        engine: EngineId,
+        slot: usize,
+    ) -> Result<Option<(Note, usize)>, Failure> {
+        let inside = self.run_end.is_some_and(|(c, e, end)| (c, e) == (core, engine) && slot < end);
+        if inside {
+            return Ok(None);
+        }
+        let run = self.session.fused_run(core, engine, slot as u64);
+        let run = run.map_err(|error| Failure::new(Code::Internal, error))?;
+        Ok(run.map(|(key, words)| {
+            self.run_end = Some((core, engine, slot + words));
+            (self.shape(key, format!("core {core} {engine} word {slot}")), words)
+        }))
     }
 
     fn shape(&mut self, key: CodeKey, word: String) -> Note {

@@ -157,6 +157,10 @@ impl Lister<'_> {
                 if let Some(coder) = &mut self.coder {
                     let note = coder.note(core, engine, slot)?;
                     coder.show(&note, out)?;
+                    if let Some((run, words)) = coder.run(core, engine, slot)? {
+                        writeln!(out, "          ; {words} words from here on run as one:")?;
+                        coder.show(&run, out)?;
+                    }
                 }
             }
         }
