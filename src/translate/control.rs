@@ -56,7 +56,7 @@ pub const fn compare_branch() -> Control {
 }
 
 /// Makes a kernel of a check that gives what to do, and of doing it.
-fn bound<T: Send + 'static>(
+pub(super) fn bound<T: Send + 'static>(
     checked: Result<T, FaultKind>,
     run: impl Fn(&T, &mut Exec<'_>) -> bool + Send + 'static,
 ) -> Result<Bound, Refusal> {
