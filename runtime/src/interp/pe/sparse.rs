@@ -73,6 +73,10 @@ pub fn matmul_sparse(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
     let operands = Operands { first_row, rows, maps, dtype: o.in_dtype, mode: o.fp32_mode, n: cells.count };
     let (sums, absent) = operands.sums(x, &moving, cols);
     let begin = o.psum_accumulate_flags.0 & 1 == 1;
+    if !begin {
+        // Adding reads the cells; it may add to cells that nothing has written.
+        let _ = cells.note_read(x.core().memory(cells.space), cols);
+    }
     for_each_cell(x, &cells, cols, |column, n, old| {
         let s = sums[column * operands.n + n];
         let old = if bf16 { f32::from_bits(old << 16) } else { f32::from_bits(old) };
