@@ -10,6 +10,7 @@ pub mod isa;
 pub mod kernels;
 pub mod machine;
 pub mod num;
+pub mod parallel;
 pub mod races;
 pub mod save;
 pub mod sequencer;

@@ -107,6 +107,7 @@ fn deciding(options: &Options) -> [(&'static str, String); 7] {
         strict,
         validate,
         check,
+        races: _,
         fill,
         schedule,
         trace,

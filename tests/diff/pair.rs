@@ -1,5 +1,6 @@
 //! Two machines with the same contents: one interprets, the other runs native code.
 
+use std::num::NonZeroUsize;
 use std::sync::{Arc, OnceLock};
 
 use rand::seq::IndexedRandom;
@@ -18,6 +19,7 @@ use seqjit::runtime::machine::{
     self, BufferRole, BufferSpec, CoreSpec, HBM_BASE, Image, Machine, MachineOptions, Stream,
 };
 use seqjit::runtime::num::{Fp8, Level, with_level};
+use seqjit::runtime::parallel::Workers;
 use seqjit::runtime::sequencer::{Limits, engine_turn_within};
 use seqjit::{Engine, EngineOptions, Refusal, Tier, Translator};
 
@@ -56,11 +58,19 @@ pub struct Pair {
 struct Side {
     machine: Machine,
     level: Level,
+    /// Threads that help.
+    workers: Option<&'static Workers>,
+}
+
+/// Two threads that help with words of any size.
+fn workers() -> &'static Workers {
+    static WORKERS: OnceLock<Workers> = OnceLock::new();
+    WORKERS.get_or_init(|| Workers::new(NonZeroUsize::new(3).expect("not zero")).expect("threads").eager())
 }
 
 impl Pair {
     /// Machines filled with random data. The one runs at a random CPU level of the host, the other at that of one of
-    /// the engines. Everything depends on the seed alone.
+    /// the engines, sometimes on several threads. Everything depends on the seed alone.
     pub fn new(generation: Generation, engines: &[Engine], cores: usize, seed: u64) -> Pair {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let options = MachineOptions {
@@ -73,10 +83,11 @@ impl Pair {
         fill(&mut machines, &mut rng);
         let engine = engines.choose(&mut rng).expect("an engine");
         let level = *levels().choose(&mut rng).expect("a level");
+        let workers = rng.random_bool(0.2).then(workers);
         let [plain, native] = machines;
         Pair {
-            plain: Side { machine: plain, level },
-            native: Side { machine: native, level: engine.options().cpu },
+            plain: Side { machine: plain, level, workers: None },
+            native: Side { machine: native, level: engine.options().cpu, workers },
             translator: Translator::new(engine, Tier::Jit),
         }
     }
@@ -137,7 +148,7 @@ impl Side {
         crew.iter().for_each(|(core, engine)| self.load(case, *core, *engine));
         let limits = Limits { translated, ..Limits::default() };
         let mut told = Vec::new();
-        with_level(self.level, || {
+        let run = || {
             'turns: for (core, engine) in std::iter::repeat_n(crew, TURNS).flatten() {
                 match engine_turn_within(&mut self.machine, core, engine, case.limit, &limits) {
                     Ok(turn) => told.push(format!("{turn:?}")),
@@ -148,6 +159,10 @@ impl Side {
                 }
             }
             told.extend(transfer(&mut self.machine));
+        };
+        with_level(self.level, || match self.workers {
+            Some(workers) => workers.help(run),
+            None => run(),
         });
         told
     }
