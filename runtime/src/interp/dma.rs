@@ -217,7 +217,7 @@ fn resolve(x: &Exec<'_>, field: &'static str, address: Addr8) -> Result<u64, Fau
 pub fn run_next(machine: &mut Machine, core: usize, queue: usize) -> Result<bool, Fault> {
     let Some(transfer) = machine.cores[core].queues[queue].pending.pop_front() else { return Ok(false) };
     let (engine, pc) = transfer.issued_by;
-    machine.races_begin_transfer(core, queue, transfer.issued_by);
+    machine.races_begin_transfer(core, queue);
     for one in transfer.moves.iter() {
         let moved = perform(machine, core, one).map_err(|kind| fault(machine, core, engine, pc, kind))?;
         let bytes = &mut machine.cores[core].queues[queue].bytes;

@@ -1,7 +1,7 @@
 //! Where the machine tells its race detector what happens. Without a detector each of these is one test.
 
-use super::{Meeting, Memory, Races, RaceReport};
-use crate::isa::{Decoded, EngineId, Space, WORD_BYTES};
+use super::{Meeting, Memory, RaceReport, Races, slot_of};
+use crate::isa::{Decoded, EngineId, Space};
 use crate::machine::Machine;
 
 impl Machine {
@@ -28,11 +28,9 @@ impl Machine {
     /// A word whose waits hold begins.
     pub(crate) fn races_begin(&mut self, core: usize, engine: EngineId, decoded: &Decoded) {
         let Some(races) = &mut self.races else { return };
-        let state = &self.cores[core];
-        let bytes = state.engines[engine.index()].pc.wrapping_sub(state.spec.streams[engine.index()].base);
-        let slot = (bytes / WORD_BYTES as u64) as u32;
-        let fenced = state.engines[engine.index()].seq.strong_order;
-        races.begin(core, engine, slot, decoded, fenced);
+        let state = &self.cores[core].engines[engine.index()];
+        let slot = slot_of(&self.cores[core], (engine, state.pc));
+        races.begin(core, engine, slot, decoded, state.seq.strong_order);
     }
 
     /// The word that runs has ended, or stays where it is and is tried again.
@@ -51,10 +49,10 @@ impl Machine {
     }
 
     /// The oldest transfer of a queue begins.
-    pub(crate) fn races_begin_transfer(&mut self, core: usize, queue: usize, (engine, pc): (EngineId, u64)) {
-        let Some(races) = &mut self.races else { return };
-        let base = self.cores[core].spec.streams[engine.index()].base;
-        races.begin_transfer(core, queue, (engine, (pc.wrapping_sub(base) / WORD_BYTES as u64) as u32));
+    pub(crate) fn races_begin_transfer(&mut self, core: usize, queue: usize) {
+        if let Some(races) = &mut self.races {
+            races.begin_transfer(core, queue);
+        }
     }
 
     /// The word that runs leaves what is finished for those who meet it.

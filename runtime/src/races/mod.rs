@@ -15,8 +15,9 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 pub use report::{LISTED, Memory, Party, Race, RaceKind, RaceReport};
 
 use crate::isa::field::UpdateMode;
-use crate::isa::{Decoded, EngineId, Family, PARTITIONS, op};
-use crate::machine::{Machine, SyncChange, Wait};
+use crate::isa::{Decoded, EngineId, Family, PARTITIONS, WORD_BYTES, op};
+use crate::machine::dma::Queue;
+use crate::machine::{Core, Machine, SyncChange, Wait};
 use clock::{Clock, Lanes, Owner, Part};
 use report::Found;
 use shadow::{Access, Conflict, Shadow, Tag, areas};
@@ -111,11 +112,19 @@ pub struct Races {
 impl Races {
     /// A detector for a machine whose work so far is finished.
     fn new(machine: &Machine) -> Self {
-        let queues = |core: &crate::machine::Core| core.queues.len();
+        let queue = |core: &Core, queue: &Queue| {
+            let pending = queue.pending.iter().map(|transfer| Queued {
+                engine: transfer.issued_by.0,
+                slot: slot_of(core, transfer.issued_by),
+                issued: Clock::default(),
+            });
+            QueueProgress { pending: pending.collect(), ..QueueProgress::default() }
+        };
+        let queues = |core: &Core| core.queues.iter().map(|q| queue(core, q)).collect();
         Races {
-            lanes: Lanes::new(machine.cores.iter().map(queues)),
+            lanes: Lanes::new(machine.cores.iter().map(|core| core.queues.len())),
             engines: machine.cores.iter().map(|_| Default::default()).collect(),
-            queues: machine.cores.iter().map(|core| vec![QueueProgress::default(); queues(core)]).collect(),
+            queues: machine.cores.iter().map(queues).collect(),
             semaphores: HashMap::new(),
             events: HashMap::new(),
             meetings: BTreeMap::new(),
@@ -284,14 +293,11 @@ impl Races {
     }
 
     /// The oldest transfer of a queue begins.
-    fn begin_transfer(&mut self, core: usize, queue: usize, issued_by: (EngineId, u32)) {
+    pub(crate) fn begin_transfer(&mut self, core: usize, queue: usize) {
         let lane = self.lanes.queue(core, queue);
         let progress = &mut self.queues[core][queue];
+        let Some(transfer) = progress.pending.pop_front() else { return };
         progress.at += 1;
-        // One that was queued before the detector was there knows nothing, and nothing was there to be known.
-        let (engine, slot) = issued_by;
-        let transfer =
-            progress.pending.pop_front().unwrap_or(Queued { engine, slot, issued: Clock::default() });
         progress.finished.join(&transfer.issued);
         progress.finished.set(lane, progress.at);
         self.now = Now::Transfer { core, queue, transfer };
@@ -373,6 +379,11 @@ impl Races {
         };
         Party { core, engine: tag.engine, slot: tag.slot.into(), queue }
     }
+}
+
+/// The slot of the word at an address of an engine's stream.
+fn slot_of(core: &Core, (engine, pc): (EngineId, u64)) -> u32 {
+    (pc.wrapping_sub(core.spec.streams[engine.index()].base) / WORD_BYTES as u64) as u32
 }
 
 /// An update that fires when the word has read its sources (chapter 02 section 3.3).
