@@ -122,7 +122,9 @@ fn the_text_names_both_words() {
     small.stream(Dve)[0] = add("$S[21]++@complete");
     let path = small.write(directory.path());
     let ended = seqjit(["run", &path, "--seed", "1", "--check", "races"]).expect(13);
-    for part in ["1 race", "transfer of 0:SP:0 in q_in", "0:DVE:0", "bytes 0x4000 to 0x401f of partitions 0 to 127"] {
+    for part in
+        ["1 race", "transfer of 0:SP:0 in q_in", "0:DVE:0", "bytes 0x4000 to 0x401f of partitions 0 to 127"]
+    {
         assert!(ended.stderr.contains(part), "{part}: {}", ended.stderr);
     }
     assert!(ended.stderr.contains("TENSOR_TENSOR") && ended.stderr.contains("PSEUDO_DMA_TRIGGER"));

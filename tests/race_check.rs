@@ -132,9 +132,19 @@ fn what_is_not_waited_for_is_a_race_under_every_schedule() {
         // The transfer of b (word 1 of SP) and the first addition.
         ("after load_a", "after add", "after again", &[[(EngineId::Dve, 0, false), (EngineId::Sp, 1, true)]]),
         // The sum on the same engine: engines are pipelines.
-        ("after load_a, load_b", "", "after again", &[[(EngineId::Dve, 0, false), (EngineId::Dve, 1, false)]]),
+        (
+            "after load_a, load_b",
+            "",
+            "after again",
+            &[[(EngineId::Dve, 0, false), (EngineId::Dve, 1, false)]],
+        ),
         // Waits for the word before the last one.
-        ("after load_a, load_b", "after add", "after add", &[[(EngineId::Dve, 1, false), (EngineId::Sp, 2, true)]]),
+        (
+            "after load_a, load_b",
+            "after add",
+            "after add",
+            &[[(EngineId::Dve, 1, false), (EngineId::Sp, 2, true)]],
+        ),
         // Waits for nothing: both words write what the transfer reads.
         (
             "after load_a, load_b",

@@ -85,7 +85,8 @@ pub fn accumulations(program: &Program) -> Vec<(usize, u64, u64)> {
     let meet = |x: &[Area], y: &[Area]| x.iter().any(|p| y.iter().any(|q| p.overlaps(q)));
     let mut found = Vec::new();
     for (i, later) in products.iter().enumerate() {
-        let before = products[..i].iter().rev().find(|a| a.lane == later.lane && meet(&a.writes, &later.writes));
+        let before =
+            products[..i].iter().rev().find(|a| a.lane == later.lane && meet(&a.writes, &later.writes));
         if let Some(earlier) = before.filter(|a| meet(&a.writes, &later.reads) && !a.before(later)) {
             // Positions count from 1, words from 0; five lanes a core.
             found.push((later.lane / 5, earlier.at as u64 - 1, later.at as u64 - 1));

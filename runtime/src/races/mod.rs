@@ -77,7 +77,11 @@ enum Now {
     /// An engine takes the waits of its next word.
     Waits(usize, EngineId),
     Word(Word),
-    Transfer { core: usize, queue: usize, transfer: Queued },
+    Transfer {
+        core: usize,
+        queue: usize,
+        transfer: Queued,
+    },
 }
 
 /// The word that runs.
@@ -169,7 +173,10 @@ impl Races {
             core,
             engine,
             slot,
-            is_control: matches!(info.family, Family::Control | Family::Dma | Family::Pseudo | Family::Invalid),
+            is_control: matches!(
+                info.family,
+                Family::Control | Family::Dma | Family::Pseudo | Family::Invalid
+            ),
             product: info.byte == op::MATMUL,
             updates_after_reading: is_read_phase(decoded.events.update_mode),
             is_done: false,
@@ -257,8 +264,12 @@ impl Races {
     pub(crate) fn leave(&mut self, place: Meeting) {
         // A place that is numbered is left for good when all have come to the next one.
         match place {
-            Meeting::Engines(core, n) => drop(self.meetings.remove(&Meeting::Engines(core, n.wrapping_sub(2)))),
-            Meeting::Cores(core, id, n) => drop(self.meetings.remove(&Meeting::Cores(core, id, n.wrapping_sub(2)))),
+            Meeting::Engines(core, n) => {
+                drop(self.meetings.remove(&Meeting::Engines(core, n.wrapping_sub(2))))
+            }
+            Meeting::Cores(core, id, n) => {
+                drop(self.meetings.remove(&Meeting::Cores(core, id, n.wrapping_sub(2))))
+            }
             _ => {}
         }
         let Now::Word(Word { is_control, .. }) = self.now else { return };
@@ -367,8 +378,7 @@ impl Races {
         let one_pe = (earlier_party.core, earlier_party.engine) == (later_party.core, later_party.engine);
         let adds = kind == RaceKind::WriteRead && matches!(memory, Memory::Psum(_));
         let accumulates = earlier.product && later.product && one_pe && adds;
-        let race =
-            Race { kind, earlier: earlier_party, later: later_party, memory, partitions: rows, bytes };
+        let race = Race { kind, earlier: earlier_party, later: later_party, memory, partitions: rows, bytes };
         self.found.add(race, accumulates);
     }
 

@@ -267,13 +267,8 @@ mod tests {
         assert!(conflicts(&mut shadow, &area(0..64, &[0..100]), pe, true, &nothing).is_empty());
         assert!(conflicts(&mut shadow, &area(64..128, &[0..100]), pe, true, &nothing).is_empty());
         let found = conflicts(&mut shadow, &area(32..96, &[50..150]), act, false, &nothing);
-        let expected = Conflict {
-            earlier: pe,
-            earlier_writes: true,
-            later_writes: false,
-            rows: 32..96,
-            bytes: 50..100,
-        };
+        let expected =
+            Conflict { earlier: pe, earlier_writes: true, later_writes: false, rows: 32..96, bytes: 50..100 };
         assert_eq!(found, [expected]);
         // Reads do not conflict with reads, but with what is written next.
         let dve = tag(EngineId::Dve, 1);
@@ -282,7 +277,8 @@ mod tests {
         assert!(conflicts(&mut shadow, &area(0..128, &[0..200]), dve, false, &known).is_empty());
         known.set(dve.lane, 1);
         let found = conflicts(&mut shadow, &area(0..128, &[0..200]), tag(EngineId::Pool, 1), true, &known);
-        let found: Vec<_> = found.into_iter().map(|c| (c.earlier, c.earlier_writes, c.rows, c.bytes)).collect();
+        let found: Vec<_> =
+            found.into_iter().map(|c| (c.earlier, c.earlier_writes, c.rows, c.bytes)).collect();
         assert_eq!(found, [(act, false, 32..96, 50..150)]);
     }
 

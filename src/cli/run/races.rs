@@ -30,7 +30,11 @@ impl Shown<'_> {
         for race in self.report.races.iter().take(SHOWN) {
             failure = failure.line(self.line(race));
             for party in [race.earlier, race.later] {
-                failure = failure.line(format!("  {}: {}", self.place(party), self.text(party).unwrap_or_default()));
+                failure = failure.line(format!(
+                    "  {}: {}",
+                    self.place(party),
+                    self.text(party).unwrap_or_default()
+                ));
             }
         }
         if count > SHOWN as u64 {
