@@ -107,6 +107,7 @@ fn deciding(options: &Options) -> [(&'static str, String); 7] {
         strict,
         validate,
         check,
+        races: _,
         fill,
         schedule,
         trace,
@@ -178,6 +179,7 @@ impl Session {
         let mut session = Session::new(engine, program, options)?;
         let mut from = Reader::new(of_machine);
         session.machine.restore(&mut from)?;
+        session.machine.watch_races(session.options.races);
         from.end()?;
         let mut from = Reader::new(of_session);
         session.take_course(&mut from)?;

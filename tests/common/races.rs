@@ -85,6 +85,25 @@ pub fn races_of(image: &Image) -> Vec<String> {
     tracker.conflicts()
 }
 
+/// Core and slots of two products of its PE: one that adds to PSUM cells, and the last one before it that has written
+/// some of them, where the second need not be finished when the first is issued.
+pub fn accumulations(program: &Program) -> Vec<(usize, u64, u64)> {
+    let mut tracker = Tracker::new(program.image());
+    tracker.run().unwrap_or_else(|stuck| panic!("{stuck}"));
+    let products: Vec<&Agent> = tracker.agents.iter().filter(|a| a.product).collect();
+    let meet = |x: &[Area], y: &[Area]| x.iter().any(|p| y.iter().any(|q| p.overlaps(q)));
+    let mut found = Vec::new();
+    for (i, later) in products.iter().enumerate() {
+        let before =
+            products[..i].iter().rev().find(|a| a.lane == later.lane && meet(&a.writes, &later.writes));
+        if let Some(earlier) = before.filter(|a| meet(&a.writes, &later.reads) && !a.before(later)) {
+            // Positions count from 1, words from 0; five lanes a core.
+            found.push((later.lane / 5, earlier.at as u64 - 1, later.at as u64 - 1));
+        }
+    }
+    found
+}
+
 struct Tracker<'i> {
     image: &'i Image,
     machine: Machine,

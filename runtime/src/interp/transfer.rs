@@ -254,17 +254,36 @@ impl<'m> Side<'m> {
         Ok(())
     }
 
-    /// In check mode, everything read has been written.
+    /// Everything is about to be read; in check mode, it has been written.
     fn check_initialised(&self, machine: &Machine) -> Result<(), FaultKind> {
+        if !machine.observes_reads() {
+            return Ok(());
+        }
+        let mut runs = self.runs.iter().filter(|r| !r.skipped);
+        runs.clone().for_each(|run| self.note_read(machine, run));
         if !machine.options.check {
             return Ok(());
         }
-        let gap = self.runs.iter().filter(|r| !r.skipped).find_map(|r| self.first_unwritten(machine, r));
+        let gap = runs.find_map(|r| self.first_unwritten(machine, r));
         match gap {
             Some(at) => {
                 Err(FaultKind::Uninitialised { field: self.field, address: self.address(machine, at) })
             }
             None => Ok(()),
+        }
+    }
+
+    fn note_read(&self, machine: &Machine, run: &Run) {
+        match self.pattern.start {
+            Target::Dram { buffer, offset } => {
+                machine.dram.buffer(buffer).note_read((offset as i64 + run.at) as usize, run.len);
+            }
+            Target::Sbuf { core, offset } | Target::Psum { core, offset } => {
+                let space = self.space();
+                let (partition, byte) = machine.split_linear(space, (offset as i64 + run.at) as u64);
+                machine.cores[core].memory(space).note_read(partition, byte, run.len);
+            }
+            _ => {}
         }
     }
 

@@ -272,8 +272,8 @@ impl Walk {
             || self.partition.abs_diff(other.partition) >= lanes
     }
 
-    /// The first byte that the walk reads in any of `lanes` lanes and that nothing has written.
-    pub fn first_unwritten(&self, memory: &Partitions, lanes: usize) -> Option<Location> {
+    /// Records that all elements of `lanes` lanes are read; the first byte of them that nothing has written.
+    pub fn note_read(&self, memory: &Partitions, lanes: usize) -> Option<Location> {
         if !memory.tracks_writes() {
             return None;
         }
@@ -283,12 +283,14 @@ impl Walk {
             let mut left = self.count;
             while left > 0 {
                 let (at, step, run) = self.next_run(&mut cursor, left);
+                let read = |at: usize, len| {
+                    memory.note_read(partition, at, len);
+                    memory.first_unwritten(partition, at, len)
+                };
                 let gap = if step == self.size as isize {
-                    memory.first_unwritten(partition, at as usize, run * self.size)
+                    read(at as usize, run * self.size)
                 } else {
-                    (0..run).find_map(|k| {
-                        memory.first_unwritten(partition, (at + k as isize * step) as usize, self.size)
-                    })
+                    (0..run).find_map(|k| read((at + k as isize * step) as usize, self.size))
                 };
                 if let Some(offset) = gap {
                     return Some(Location {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::accesses::Accesses;
 use super::watch::Watches;
 use super::written::Written;
 use crate::save::{Damaged, Fresh, Reader, Saved, put_pieces, take_pieces};
@@ -51,6 +52,7 @@ pub struct Buffer {
     bytes: Vec<u8>,
     written: Option<Written>,
     watches: Watches,
+    accesses: Option<Box<Accesses>>,
 }
 
 impl Buffer {
@@ -85,6 +87,27 @@ impl Buffer {
         if !self.watches.is_empty() {
             self.watches.note(offset, len);
         }
+        if let Some(accesses) = &mut self.accesses {
+            accesses.write(offset, len);
+        }
+    }
+
+    /// Records that a run is read.
+    pub fn note_read(&self, offset: usize, len: usize) {
+        if let Some(accesses) = &self.accesses {
+            accesses.read(offset, len);
+        }
+    }
+
+    /// Keeps a log of all reads and writes, or none.
+    pub(crate) fn log_accesses(&mut self, on: bool) {
+        self.accesses = on.then(Box::default);
+    }
+
+    /// The reads and the writes since the last call: 0, offset and length of each.
+    pub(crate) fn take_accesses(&mut self) -> [Vec<(usize, usize, usize)>; 2] {
+        let logs = self.accesses.as_mut().map(|log| log.take()).unwrap_or_default();
+        logs.map(|log| log.into_iter().map(|(offset, len)| (0, offset, len)).collect())
     }
 
     /// Keeps a log of all writes, or none.
@@ -120,14 +143,14 @@ impl Buffer {
 
 impl Buffer {
     fn save(&self, fill: u8, out: &mut Vec<u8>) {
-        let Buffer { spec, bytes, written, watches } = self;
+        let Buffer { spec, bytes, written, watches, accesses: _ } = self;
         put_pieces(bytes, spec.fresh(fill), out);
         written.iter().for_each(|written| written.save(out));
         watches.put(out);
     }
 
     fn restore(&mut self, from: &mut Reader<'_>) -> Result<(), Damaged> {
-        let Buffer { spec: _, bytes, written, watches } = self;
+        let Buffer { spec: _, bytes, written, watches, accesses: _ } = self;
         take_pieces(bytes, from)?;
         if let Some(written) = written {
             written.restore(from)?;
@@ -167,6 +190,7 @@ impl Dram {
                     bytes: Vec::new(),
                     written: (track || spec.role == BufferRole::Output).then(|| Written::new(spec.size)),
                     watches: Watches::default(),
+                    accesses: None,
                     spec: spec.clone(),
                 })
                 .collect(),

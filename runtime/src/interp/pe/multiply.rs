@@ -146,12 +146,13 @@ impl Multiply {
         check_pair(pe, &self.c).is_ok() && self.result.check_seeds(pe).is_ok()
     }
 
-    /// Adding to cells that nothing has written is legal; where writes are tracked it is worth a warning.
+    /// Adding reads the cells. To add to cells that nothing has written is legal; where writes are tracked it is worth a
+    /// warning.
     pub(crate) fn warn_unwritten(&self, x: &mut Exec<'_>) {
         if self.begin {
             return;
         }
-        let unwritten = self.cells.first_unwritten(x.core().memory(self.cells.space), self.c.tile.cols);
+        let unwritten = self.cells.note_read(x.core().memory(self.cells.space), self.c.tile.cols);
         if let Some(cell) = unwritten {
             let (core, pc) = (x.core, x.pc);
             let (partition, offset) = (cell.partition, cell.offset);

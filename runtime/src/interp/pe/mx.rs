@@ -111,6 +111,7 @@ fn scales(x: &Exec<'_>, src: &MxPattern1, columns: usize, rows: usize) -> Result
     let memory = x.machine.cores[x.core].memory(walk.space);
     for row in (0..rows).step_by(SCALE_ROWS) {
         let partition = scales.partition(row);
+        memory.note_read(partition, scales.offset, columns);
         if let Some(offset) = memory.first_unwritten(partition, scales.offset, columns) {
             let byte = Location { space: walk.space, partition: partition as u8, offset: offset as u32 };
             return Err(FaultKind::Uninitialised { field: "src", address: Address::Byte(byte) });

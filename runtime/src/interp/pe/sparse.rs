@@ -156,6 +156,10 @@ pub(crate) fn warn_absent(x: &mut Exec<'_>) {
 pub fn matmul_sparse(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
     let word = Sparse::new(x, w)?;
     let (sums, absent) = word.sums(x);
+    if !word.begin {
+        // Adding reads the cells; it may add to cells that nothing has written.
+        let _ = word.cells.note_read(x.core().memory(word.cells.space), word.cols);
+    }
     for_each_cell(x, &word.cells, word.cols, |column, n, old| {
         word.result.updated(old, sums[column * word.cells.count + n], word.begin)
     });
