@@ -14,6 +14,6 @@ pub mod reduce;
 pub mod rows;
 mod rows_direct;
 pub mod rows_select;
-mod transpose;
+pub(crate) mod transpose;
 #[cfg(target_arch = "x86_64")]
 mod transpose4;

@@ -3,10 +3,10 @@
 use crate::num::Level;
 
 /// Rows and columns of a square.
-pub(super) const SQUARE: usize = 16;
+pub(crate) const SQUARE: usize = 16;
 
 /// Element `k` of `rows[n]` becomes element `n` of row `k`.
-pub(super) fn square(rows: &[&[u32; SQUARE]; SQUARE]) -> [[u32; SQUARE]; SQUARE] {
+pub(crate) fn square(rows: &[&[u32; SQUARE]; SQUARE]) -> [[u32; SQUARE]; SQUARE] {
     match Level::current() {
         // SAFETY: the current level never exceeds what the host was found to have.
         #[cfg(target_arch = "x86_64")]
