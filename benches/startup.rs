@@ -104,10 +104,8 @@ fn main() {
     decoding(&file);
     println!("{:<32}{}", "ms", STAGES.map(|stage| format!("{stage:>11}")).concat());
     measure("long", &file);
-    let data = std::env::var_os("SEQJIT_DATA").map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data"),
-        PathBuf::from,
-    );
+    let data = std::env::var_os("SEQJIT_DATA")
+        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data"), PathBuf::from);
     for name in ["trn2_conv2d_4_float32", "trn2_conv2d_4_float16", "trn1_autocomp_2", "fused_fp32_s512"] {
         let file = data.join(format!("neffs/{name}.neff"));
         if file.is_file() {

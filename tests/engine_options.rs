@@ -1,5 +1,6 @@
 //! CPU levels and background translation: neither changes what a program computes.
 
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -51,6 +52,23 @@ fn every_level_gives_the_same_bytes() {
                 assert_eq!(at_level.counters, report.counters, "{} {level} {tier}", path.display());
                 assert!(found == expected, "{} {level} {tier}", path.display());
             }
+        }
+    }
+}
+
+/// Words on several threads.
+#[test]
+fn any_number_of_threads_gives_the_same_bytes() {
+    for path in examples() {
+        let program = Program::open(&path).unwrap();
+        let (report, expected) = run(&Engine::new(), &program, Tier::Interp);
+        for threads in [2, 3, 7] {
+            let mut options = EngineOptions::default();
+            options.threads = NonZeroUsize::new(threads).unwrap();
+            let engine = Engine::with_options(options).unwrap();
+            let (split, found) = run(&engine, &program, Tier::Jit);
+            assert_eq!(split.counters, report.counters, "{} {threads}", path.display());
+            assert!(found == expected, "{} {threads}", path.display());
         }
     }
 }

@@ -1,8 +1,7 @@
 //! Observers see every word, change and transfer, and change nothing.
 
-use std::cell::RefCell;
 use std::path::Path;
-use std::rc::Rc;
+use std::sync::{Arc, Mutex};
 
 use seqjit::runtime::isa::EngineId;
 use seqjit::runtime::machine::{Change, Machine, NotificationKind};
@@ -21,27 +20,27 @@ struct Seen {
 }
 
 #[derive(Clone, Default)]
-struct Recorder(Rc<RefCell<Seen>>);
+struct Recorder(Arc<Mutex<Seen>>);
 
 impl Observer for Recorder {
     fn translated(&mut self, _: &Machine, event: &BlockTranslated) {
-        self.0.borrow_mut().shapes += event.shapes;
+        self.0.lock().unwrap().shapes += event.shapes;
     }
 
     fn block_run(&mut self, _: &Machine, event: &BlockRun) {
-        self.0.borrow_mut().blocks.push(*event);
+        self.0.lock().unwrap().blocks.push(*event);
     }
 
     fn sync_changed(&mut self, _: &Machine, event: &Change) {
-        self.0.borrow_mut().changes.push(*event);
+        self.0.lock().unwrap().changes.push(*event);
     }
 
     fn transferred(&mut self, _: &Machine, event: &Transferred) {
-        self.0.borrow_mut().transfers.push(*event);
+        self.0.lock().unwrap().transfers.push(*event);
     }
 
     fn exited(&mut self, _: &Machine, why: &Result<Exit, RunError>) {
-        self.0.borrow_mut().exits.push(why.clone());
+        self.0.lock().unwrap().exits.push(why.clone());
     }
 }
 
@@ -82,7 +81,7 @@ fn observers_see_everything_and_change_nothing() {
                 assert_eq!(report.counters, expected.counters, "{name} {tier}");
                 assert!(state(watched.machine()) == state(plain.machine()), "{name} {tier}");
                 assert!(watched.take_observer().is_some() && watched.machine().changes.is_none());
-                let seen = recorder.0.borrow();
+                let seen = recorder.0.lock().unwrap();
                 assert_eq!(seen.blocks.iter().map(|b| b.words).sum::<u64>(), expected.counters.retired);
                 let moved = seen.transfers.iter().fold((0, 0), |sum, t| (sum.0 + t.read, sum.1 + t.written));
                 assert_eq!(moved, (expected.counters.dma_read, expected.counters.dma_written));
@@ -118,7 +117,7 @@ fn changes_are_those_of_the_notifications() {
     let recorder = Recorder::default();
     watched.set_observer(Box::new(recorder.clone()));
     watched.run().unwrap();
-    let seen = recorder.0.borrow();
+    let seen = recorder.0.lock().unwrap();
     let changes: Vec<_> = seen.changes.iter().map(|c| (c.engine, c.pc, c.change)).collect();
     assert_eq!(changes, notified);
 }

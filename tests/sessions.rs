@@ -11,12 +11,17 @@ use seqjit::runtime::isa::Dtype;
 use seqjit::runtime::isa::field::DgeComputeOp;
 use seqjit::runtime::machine::dma::{Move, MoveOp, Pattern};
 use seqjit::runtime::machine::soc::Target;
-use seqjit::{Engine, Options, Program, Session, Tensor};
+use seqjit::{Engine, Options, Program, Session, Tensor, Tier};
 
 /// A program from its text.
 fn text_program(text: &str) -> Program {
     let neff = assemble_program(text, "test.s").unwrap_or_else(|e| panic!("{e}\n{text}"));
     Program::from_bytes(&neff, &ReadOptions::default()).unwrap()
+}
+
+fn example(name: &str) -> Program {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
+    Program::open(path.join(format!("{name}.neff"))).unwrap()
 }
 
 /// A tensor of little-endian elements.
@@ -286,10 +291,6 @@ fn assert_flushing_changes_nothing(name: &str, program: &Program, inputs: &[(&st
 #[cfg(target_arch = "x86_64")]
 fn a_host_that_flushes_subnormals_gets_the_same_bits_from_every_engine() {
     use reference::normal;
-    let example = |name: &str| {
-        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
-        Program::open(path.join(format!("{name}.neff"))).unwrap()
-    };
     // The sum of bf16 products knows no subnormals, but adding to PSUM does (chapter 05 section 2.1): a few results
     // are much smaller than what they are summed of.
     let inputs = [
@@ -329,4 +330,24 @@ fn a_host_that_flushes_subnormals_gets_the_same_bits_from_every_engine() {
         let inputs = [("x", normal(13, from, &[128, 64], 3e-39))];
         assert_flushing_changes_nothing("DMA cast", &program, &inputs, "y");
     }
+}
+
+/// A session with everything that it has translated goes on in another thread.
+#[test]
+fn sessions_move_between_threads() {
+    let program = example("softmax");
+    let mut options = Options::default();
+    options.tier = Tier::Jit;
+    let mut session = Session::new(&Engine::new(), &program, options).unwrap();
+    session.set_random_inputs(1);
+    let here = session.run().unwrap();
+    let output = session.output("y").unwrap();
+    let (there, moved) = std::thread::spawn(move || {
+        let report = session.run().unwrap();
+        (report, session.output("y").unwrap())
+    })
+    .join()
+    .unwrap();
+    assert_eq!(here.counters, there.counters);
+    assert!(output == moved);
 }

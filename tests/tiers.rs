@@ -4,6 +4,7 @@ mod common;
 #[path = "common/state.rs"]
 mod state;
 
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use seqjit::runtime::isa::{Family, opcode_info};
@@ -22,11 +23,13 @@ fn assert_same(name: &str, a: &Machine, b: &Machine) {
     }
 }
 
-/// An engine for each CPU level of this host.
+/// An engine for each CPU level of this host, and one that splits words among threads.
 fn engines() -> impl Iterator<Item = Engine> {
-    Level::ALL.into_iter().filter(|level| *level <= Level::host()).map(|level| {
+    let levels = Level::ALL.into_iter().filter(|level| *level <= Level::host()).map(|level| (level, 1));
+    levels.chain([(Level::host(), 2)]).map(|(level, threads)| {
         let mut options = EngineOptions::default();
         options.cpu = level;
+        options.threads = NonZeroUsize::new(threads).unwrap();
         Engine::with_options(options).unwrap()
     })
 }
@@ -71,8 +74,9 @@ fn same_in_every_tier(name: &str, program: &Program) -> Translations {
     for schedule in [Schedule::Seeded(1), Schedule::Seeded(2), Schedule::Fixed] {
         let (plain, interpreted) = run(&Engine::new(), program, Tier::Interp, schedule);
         for engine in &engines {
-            let level = engine.options().cpu;
+            let EngineOptions { cpu: level, threads, .. } = engine.options();
             let tiers: &[Tier] = match (level == Level::host(), schedule) {
+                (true, _) if threads.get() > 1 => &[Tier::Jit],
                 (true, _) => &[Tier::Auto, Tier::Jit],
                 // What a level computes does not depend on the order of turns.
                 (false, Schedule::Fixed) => &[Tier::Interp, Tier::Jit],
@@ -80,7 +84,7 @@ fn same_in_every_tier(name: &str, program: &Program) -> Translations {
             };
             for tier in tiers {
                 let (report, session) = run(engine, program, *tier, schedule);
-                let name = format!("{name}: {tier}, {schedule:?}, {level:?}");
+                let name = format!("{name}: {tier}, {schedule:?}, {level:?}, {threads} threads");
                 assert_eq!(report.counters, plain.counters, "{name}");
                 assert_same(&name, session.machine(), interpreted.machine());
                 let t = report.translations;
@@ -232,4 +236,30 @@ fn threads_share_an_engine() {
             }
         }
     });
+}
+
+/// A thousand runs with two threads give the same bytes.
+#[test]
+#[ignore = "takes minutes; .ci/run runs it"]
+fn threads_give_the_same_bytes_again_and_again() {
+    let mut all: Vec<(String, Program)> = Vec::new();
+    if let Some(folder) = common::data("neffs") {
+        all.extend(programs(&folder, |words| words < LARGE));
+    }
+    all.extend(programs(&examples_folder(), |_| true));
+    let mut options = EngineOptions::default();
+    options.threads = NonZeroUsize::new(2).unwrap();
+    let engine = Engine::with_options(options).unwrap();
+    for (name, program) in &all {
+        let outputs = |session: &Session| -> Vec<_> {
+            program.outputs().iter().map(|io| session.output(&io.name).unwrap()).collect()
+        };
+        let (_, plain) = run(&Engine::new(), program, Tier::Interp, Schedule::Fixed);
+        let expected = outputs(&plain);
+        let mut split = session(&engine, program, Tier::Auto, Schedule::Fixed, false);
+        for _ in 0..1000 {
+            split.run().unwrap();
+            assert!(outputs(&split) == expected, "{name}");
+        }
+    }
 }

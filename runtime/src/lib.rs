@@ -10,5 +10,6 @@ pub mod isa;
 pub mod kernels;
 pub mod machine;
 pub mod num;
+pub mod parallel;
 pub mod save;
 pub mod sequencer;

@@ -3,7 +3,7 @@
 use seqjit_runtime::interp::Instruction;
 use seqjit_runtime::isa::field::{UpdateMode, WaitMode};
 use seqjit_runtime::isa::layouts::CTRL_ES;
-use seqjit_runtime::isa::{Decoded, Family, Layout, Operands, op};
+use seqjit_runtime::isa::{Decoded, Family, Layout, Lowering, Operands, op};
 
 /// Words of the longest block.
 pub const MAX_WORDS: usize = 64;
@@ -99,14 +99,9 @@ pub fn is_for_sequencer(decoded: &Decoded) -> bool {
     matches!(end_behind(decoded), Some(BlockEnd::Flush | BlockEnd::Halt | BlockEnd::Dma | BlockEnd::Meeting))
 }
 
-/// The word starts transfers.
-pub fn starts_transfers(decoded: &Decoded) -> bool {
-    end_behind(decoded) == Some(BlockEnd::Dma)
-}
-
 /// Why no block goes on behind this word, if so. What a word does to the sequencer comes first: a branch that
 /// also updates a semaphore is a branch.
-fn end_behind(decoded: &Decoded) -> Option<BlockEnd> {
+pub fn end_behind(decoded: &Decoded) -> Option<BlockEnd> {
     let by_opcode = match decoded.info.byte {
         op::COMPARE_BRANCH => Some(BlockEnd::Branch),
         op::INSTRUCTION_FLUSH => Some(BlockEnd::Flush),
@@ -120,7 +115,11 @@ fn end_behind(decoded: &Decoded) -> Option<BlockEnd> {
             Some(BlockEnd::Meeting)
         }
         op::EVENT_SEMAPHORE_RANGE_CLEAR | op::TEST_EVENT_SEM => Some(BlockEnd::Sync),
-        _ if matches!(decoded.info.family, Family::Dma | Family::Collective) => Some(BlockEnd::Dma),
+        _ if decoded.info.lowering == Lowering::Call => match decoded.info.family {
+            Family::Dma => Some(BlockEnd::Dma),
+            Family::Collective => Some(BlockEnd::Meeting),
+            _ => None,
+        },
         _ => None,
     };
     by_opcode.or(updates(decoded).then_some(BlockEnd::Sync))

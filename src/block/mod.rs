@@ -5,7 +5,7 @@ pub(crate) mod registers;
 mod shape;
 
 pub use find::{Block, BlockEnd, Breakpoints, MAX_WORDS, find};
-pub(crate) use find::{executable, extended_events, is_for_sequencer, starts_transfers};
+pub(crate) use find::{end_behind, executable, extended_events, is_for_sequencer};
 pub(crate) use registers::compares_immediate;
 pub use registers::{RegisterKey, RegisterOp, RegisterRun};
 pub use shape::{MAX_SOURCES, Overlap, Place, ShapeKey, mask};

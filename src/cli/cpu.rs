@@ -1,4 +1,6 @@
-//! The CPU level of the subcommands that run or compile programs.
+//! What subcommands that run or compile programs may use of the host: its CPU level, and threads.
+
+use std::num::NonZeroUsize;
 
 use seqjit::runtime::num::Level;
 use seqjit::{Engine, EngineError, EngineOptions};
@@ -17,11 +19,41 @@ pub struct Cpu {
 }
 
 impl Cpu {
-    /// An engine of this level.
-    pub fn engine(self) -> Result<Engine, Failure> {
+    /// Options of an engine of this level.
+    pub fn options(self) -> EngineOptions {
         let mut options = EngineOptions::default();
         options.cpu = self.cpu.unwrap_or(options.cpu);
-        Engine::with_options(options).map_err(refused)
+        options
+    }
+
+    /// An engine of this level.
+    pub fn engine(self) -> Result<Engine, Failure> {
+        Engine::with_options(self.options()).map_err(refused)
+    }
+}
+
+/// What running may use of the host.
+#[derive(clap::Args, Clone, Copy, Debug)]
+pub struct Host {
+    #[command(flatten)]
+    pub cpu: Cpu,
+
+    /// Threads among which a word is split where that pays, 1 to 256. Results are the same.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub threads: u16,
+}
+
+impl Host {
+    /// Options of an engine that keeps to this.
+    pub fn options(self) -> EngineOptions {
+        let mut options = self.cpu.options();
+        options.threads = NonZeroUsize::new(self.threads.into()).unwrap_or(NonZeroUsize::MIN);
+        options
+    }
+
+    /// An engine that keeps to this.
+    pub fn engine(self) -> Result<Engine, Failure> {
+        Engine::with_options(self.options()).map_err(refused)
     }
 }
 

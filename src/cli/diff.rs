@@ -5,9 +5,7 @@ use std::process::ExitCode;
 
 use clap::ValueEnum;
 use seqjit::runtime::isa::Generation;
-use seqjit::{
-    Agent, Comparison, Difference, Engine, EngineOptions, Exit, Lockstep, LockstepError, Pace, Program, Tier,
-};
+use seqjit::{Agent, Comparison, Difference, Engine, Exit, Lockstep, LockstepError, Pace, Program, Tier};
 use serde_json::{Map, Value, json};
 
 use super::cpu;
@@ -59,9 +57,7 @@ enum By {
 pub fn run(args: &Args, out: &mut Output) -> Result<ExitCode, Failure> {
     let setup = &args.setup;
     let program = setup.open()?;
-    let mut options = EngineOptions::default();
-    options.cpu = setup.cpu.cpu.unwrap_or(options.cpu);
-    let engine = Engine::build(options, args.defect).map_err(cpu::refused)?;
+    let engine = Engine::build(setup.host.options(), args.defect).map_err(cpu::refused)?;
     let session = setup.session_with(&engine, &program, Some(SEED))?;
     if setup.tier == Tier::Interp {
         let message = "--tier interp: the interpreter is what others are compared with";

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use seqjit::{Engine, InputError, Options, Program, Schedule, Session, Tensor, Tier};
 
-use super::cpu::Cpu;
+use super::cpu::Host;
 use super::errors;
 use super::exit::Code;
 use super::failure::Failure;
@@ -34,7 +34,7 @@ pub struct Setup {
     #[arg(long, value_name = "interp|jit|auto", default_value_t = Tier::default())]
     pub tier: Tier,
     #[command(flatten)]
-    pub cpu: Cpu,
+    pub host: Host,
     /// Stop after so many words of all engines.
     #[arg(long, value_name = "N")]
     pub max_words: Option<u64>,
@@ -80,7 +80,7 @@ impl Setup {
 
     /// A session with all inputs set.
     pub fn session(&self, program: &Program) -> Result<Session, Failure> {
-        self.session_with(&self.cpu.engine()?, program, self.seed)
+        self.session_with(&self.host.engine()?, program, self.seed)
     }
 
     /// [`Self::session`] in an engine, where another seed may fill inputs.

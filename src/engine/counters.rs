@@ -4,11 +4,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use seqjit_runtime::interp::Instruction;
-use seqjit_runtime::isa::Family;
-use seqjit_runtime::isa::op;
 
 use super::cache::CacheCounters;
-use crate::block;
+use crate::block::{self, BlockEnd};
 use crate::translate::Refusal;
 
 /// What became of the words of a run.
@@ -29,7 +27,8 @@ pub struct Translations {
     pub code_bytes: u64,
     /// Time that compiling them took.
     pub translate_ns: u64,
-    /// Words that start transfers, which the interpreter's functions do in every tier.
+    /// Words that the interpreter's functions run in every tier, as the opcode table says: transfers, searching, sorting,
+    /// gathering, random numbers, collectives and extended instructions.
     pub calls: u64,
     /// Words that the interpreter ran although their tier is native code, by reason.
     pub fallbacks: BTreeMap<Refusal, u64>,
@@ -58,6 +57,8 @@ pub enum ExitReason {
     Budget,
     /// The next word starts transfers.
     Dma,
+    /// The next word may wait for another engine or core, or end the program.
+    Meeting,
     /// The next word stops the engine.
     Halt,
     /// The next word makes the engine read its words again.
@@ -77,10 +78,11 @@ pub enum ExitReason {
 impl ExitReason {
     /// Of a word that only the sequencer runs.
     pub(super) fn of(instruction: &Instruction) -> ExitReason {
-        match block::executable(instruction).map(|w| w.info) {
-            Some(info) if info.byte == op::HALT => ExitReason::Halt,
-            Some(info) if info.byte == op::INSTRUCTION_FLUSH => ExitReason::Flush,
-            Some(info) if matches!(info.family, Family::Dma | Family::Collective) => ExitReason::Dma,
+        match block::executable(instruction).and_then(block::end_behind) {
+            Some(BlockEnd::Halt) => ExitReason::Halt,
+            Some(BlockEnd::Flush) => ExitReason::Flush,
+            Some(BlockEnd::Dma) => ExitReason::Dma,
+            Some(BlockEnd::Meeting) => ExitReason::Meeting,
             _ => ExitReason::Fault,
         }
     }
@@ -93,6 +95,7 @@ impl fmt::Display for ExitReason {
             ExitReason::Turn => "turn",
             ExitReason::Budget => "budget",
             ExitReason::Dma => "dma",
+            ExitReason::Meeting => "meeting",
             ExitReason::Halt => "halt",
             ExitReason::Flush => "flush",
             ExitReason::Surprise => "surprise",

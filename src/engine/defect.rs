@@ -25,6 +25,15 @@ fn spoil_state(x: &mut Exec<'_>, w: &Decoded) {
     match w.info.family {
         Family::Pe => core.pe.raw.iter_mut().for_each(|bits| *bits ^= 1),
         Family::Activation => core.act.resident = core.act.resident.is_none().then_some(0),
+        Family::Search => core.dve.search.keys[0] = core.dve.search.keys[0].map(|key| key + 1.0),
+        Family::Gather => {
+            core.pool.buffer.mask ^= 1;
+            core.pool.arguments[0] ^= 1;
+        }
+        Family::Random => {
+            core.pool.random.xorwow[0].0[0] ^= 1;
+            core.dve.random.convert[0][0] ^= 1;
+        }
         _ => {}
     }
 }

@@ -23,6 +23,8 @@ pub enum Lowered {
     Registers,
     /// It has no body.
     Nothing,
+    /// In the interpreter's function of this name, in every tier.
+    Call(&'static str),
     /// The sequencer does what it wants: it stops the engine, or makes it read its words again.
     Sequencer,
     /// In the interpreter.
@@ -113,6 +115,7 @@ impl Session {
                     Lowered::Inline(Box::new(CodeKey::Registers(run.key)))
                 })
             }
+            Ok(Lowering::Call) => Lowered::Call(translate::name(opcode)),
             Ok(Lowering::Kernel(_)) => Lowered::Kernel(translate::name(opcode)),
             Ok(Lowering::Inline(_)) if translate::reads_registers(word) => Lowered::Registers,
             Ok(Lowering::Inline(lowering)) => match (lowering.bind)(&x, word) {

@@ -52,6 +52,7 @@ pub use translated::Translator;
 
 use seqjit_runtime::fpenv;
 use seqjit_runtime::num::{Level, with_level};
+use seqjit_runtime::parallel::Workers;
 
 use crate::block::CodeKey;
 use cache::CodeCache;
@@ -77,6 +78,8 @@ pub struct Engine {
 struct Shared {
     options: EngineOptions,
     cache: CodeCache,
+    /// `None`: words run on the thread of their session alone.
+    workers: Option<Workers>,
 }
 
 impl Engine {
@@ -107,15 +110,20 @@ impl Engine {
         if options.cpu > host {
             return Err(EngineError::Cpu { asked: options.cpu, host });
         }
-        let mut engine = Engine::of(options, defect);
-        if let Some(shared) = Arc::get_mut(&mut engine.shared).filter(|_| options.background) {
-            shared.cache.compile_in_background().map_err(|error| EngineError::Thread(error.kind()))?;
+        let mut cache = CodeCache::new(&options, defect);
+        let no_thread = |error: std::io::Error| EngineError::Thread(error.kind());
+        if options.background {
+            cache.compile_in_background().map_err(no_thread)?;
         }
-        Ok(engine)
+        let split = options.threads.get() > 1;
+        let workers = split.then(|| Workers::new(options.threads)).transpose().map_err(no_thread)?;
+        Ok(Engine { shared: Arc::new(Shared { options, cache, workers }) })
     }
 
+    /// With options that start no thread.
     fn of(options: EngineOptions, defect: Option<u8>) -> Engine {
-        Engine { shared: Arc::new(Shared { options, cache: CodeCache::new(&options, defect) }) }
+        let cache = CodeCache::new(&options, defect);
+        Engine { shared: Arc::new(Shared { options, cache, workers: None }) }
     }
 
     /// Its options.
@@ -123,9 +131,14 @@ impl Engine {
         self.shared.options
     }
 
-    /// Runs what works on machines: at the engine's CPU level, in the default floating-point environment.
+    /// Runs what works on machines: at the engine's CPU level, in the default floating-point environment, with the
+    /// engine's threads to help.
     fn enter<R>(&self, f: impl FnOnce() -> R) -> R {
-        with_level(self.shared.options.cpu, || fpenv::with_default(f))
+        let f = || with_level(self.shared.options.cpu, || fpenv::with_default(f));
+        match &self.shared.workers {
+            Some(workers) => workers.help(f),
+            None => f(),
+        }
     }
 
     /// What the code cache has done so far, for all sessions.

@@ -14,21 +14,20 @@ use super::session::Session;
 ///
 /// ```
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// use std::cell::RefCell;
 /// use std::collections::BTreeMap;
-/// use std::rc::Rc;
+/// use std::sync::{Arc, Mutex};
 ///
 /// use seqjit::runtime::machine::Machine;
 /// use seqjit::{BlockRun, Engine, Observer, Options, Program, Session};
 ///
 /// /// Basic block vectors: how often each block ran.
 /// #[derive(Clone, Default)]
-/// struct Blocks(Rc<RefCell<BTreeMap<(usize, &'static str, u64), u64>>>);
+/// struct Blocks(Arc<Mutex<BTreeMap<(usize, &'static str, u64), u64>>>);
 ///
 /// impl Observer for Blocks {
 ///     fn block_run(&mut self, _: &Machine, block: &BlockRun) {
 ///         let key = (block.core, block.engine.name(), block.slot);
-///         *self.0.borrow_mut().entry(key).or_default() += block.words;
+///         *self.0.lock().unwrap().entry(key).or_default() += block.words;
 ///     }
 /// }
 ///
@@ -38,11 +37,11 @@ use super::session::Session;
 /// let blocks = Blocks::default();
 /// session.set_observer(Box::new(blocks.clone()));
 /// let report = session.run()?;
-/// assert_eq!(blocks.0.borrow().values().sum::<u64>(), report.counters.retired);
+/// assert_eq!(blocks.0.lock().unwrap().values().sum::<u64>(), report.counters.retired);
 /// # Ok(())
 /// # }
 /// ```
-pub trait Observer {
+pub trait Observer: Send {
     /// Shapes were compiled for the words of a block.
     fn translated(&mut self, _machine: &Machine, _event: &BlockTranslated) {}
 

@@ -1,5 +1,7 @@
 //! How an engine makes native code.
 
+use std::num::NonZeroUsize;
+
 use seqjit_runtime::num::Level;
 
 /// Bytes of native code in one generation of the code cache, if nothing else is asked for.
@@ -18,11 +20,19 @@ pub struct EngineOptions {
     /// Compile on a thread of the engine while sessions go on in the interpreter. What a program computes and its
     /// architectural counters stay the same; how many words run in native code then depends on the clock.
     pub background: bool,
+    /// Threads among which the work of one word is split, where that pays: columns of the PE array. Results do not
+    /// depend on it. All but one, that of the session, are the engine's, and help any of its sessions.
+    pub threads: NonZeroUsize,
 }
 
 impl Default for EngineOptions {
     fn default() -> EngineOptions {
-        EngineOptions { cpu: Level::host(), code_limit: CODE_BYTES, background: false }
+        EngineOptions {
+            cpu: Level::host(),
+            code_limit: CODE_BYTES,
+            background: false,
+            threads: NonZeroUsize::MIN,
+        }
     }
 }
 
@@ -38,7 +48,7 @@ pub enum EngineError {
         /// The highest level of this CPU.
         host: Level,
     },
-    /// The thread that compiles cannot be started.
-    #[error("no thread for compiling: {0}")]
+    /// The thread that compiles, or one that shares the work of words, cannot be started.
+    #[error("no thread: {0}")]
     Thread(std::io::ErrorKind),
 }

@@ -40,7 +40,9 @@ pub(super) enum How {
     Nothing,
     /// In the code of a run of words on the register file.
     Registers,
-    /// In its interpreter function.
+    /// In its interpreter function, as the opcode table wants it.
+    Call,
+    /// In its interpreter function, for want of anything better.
     Interpreter,
 }
 
@@ -242,6 +244,7 @@ impl Planner<'_> {
                 Ok(Entry { flags, ..Entry::new(w, How::Nothing) })
             }
             Ok(Lowering::Control(_)) => Ok(Entry { number: NONE, ..Entry::new(w, How::Registers) }),
+            Ok(Lowering::Call) => Ok(Entry { number: NONE, ..Entry::new(w, How::Call) }),
             Ok(_) if moving => Ok(Entry { number: NONE, ..Entry::new(w, How::Moving) }),
             Ok(Lowering::Inline(lowering)) => {
                 (lowering.bind)(x, w).map_err(Refusal::from).map(|binding| self.native(x, w, &binding))

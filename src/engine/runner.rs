@@ -10,6 +10,7 @@ use seqjit_runtime::sequencer;
 
 use super::cache::CodeCache;
 use super::counters::{ExitReason, Translations};
+use super::defect;
 use super::native::{self, Packed, ScalarRows};
 use super::plan::{Entry, How, NONE, Planner, StreamPlans, Sync};
 use super::registers::RunPlan;
@@ -200,6 +201,7 @@ impl Runner<'_> {
                 self.counters.interpreted += 1;
                 Some(done)
             }
+            How::Call => self.call(instruction),
             How::Interpreter => {
                 let done = self.interpret(instruction)?;
                 self.plans.reasons[entry.number as usize].1 += 1;
@@ -218,7 +220,7 @@ impl Runner<'_> {
         let mut x = Exec { machine: self.machine, core, engine, pc, ends_turn: false };
         let bound = translate::lowering(&x, w).and_then(|lowering| match lowering {
             Lowering::Kernel(kernel) => (kernel.bind)(&x, w),
-            Lowering::Inline(_) | Lowering::Control(_) => Err(Refusal::Checks),
+            Lowering::Inline(_) | Lowering::Control(_) | Lowering::Call => Err(Refusal::Checks),
         });
         let bound = match bound {
             Ok(bound) => bound,
@@ -319,6 +321,19 @@ impl Runner<'_> {
         Some(done)
     }
 
+    /// A word whose lowering is the interpreter's function.
+    fn call(&mut self, instruction: &Instruction) -> Option<Done> {
+        let done = self.interpret(instruction)?;
+        self.counters.calls += 1;
+        let w = instruction.body.as_ref().ok()?;
+        if self.cache.defect() == Some(w.info.byte) {
+            let Stretch { core, engine, .. } = *self.stretch;
+            let pc = self.engine().pc;
+            defect::spoil(&mut Exec { machine: self.machine, core, engine, pc, ends_turn: false }, w);
+        }
+        Some(done)
+    }
+
     /// The interpreter's function; where it finds a fault it has done nothing, and the sequencer raises it.
     fn interpret(&mut self, instruction: &Instruction) -> Option<Done> {
         let Stretch { core, engine, .. } = *self.stretch;
@@ -346,7 +361,7 @@ impl Runner<'_> {
                 Err(why) => why,
             },
             // Its plan would not say that it reads registers.
-            Ok(Lowering::Control(_)) => Refusal::Checks,
+            Ok(Lowering::Control(_) | Lowering::Call) => Refusal::Checks,
             Err(why) => why,
         };
         self.fall_back(instruction, why)

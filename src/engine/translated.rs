@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 
 use seqjit_runtime::interp::{At, Exec, Flow, Ran, Stretch, Translated};
-use seqjit_runtime::isa::{Decoded, EngineId, Generation, PARTITIONS};
+use seqjit_runtime::isa::{self, Decoded, EngineId, Generation, PARTITIONS};
 use seqjit_runtime::machine::Machine;
 
 use super::Engine;
@@ -83,8 +83,12 @@ impl Translated for Translator {
         }
         let w = at.code[at.slot].body.as_ref().ok()?;
         let state = &mut *self.state.borrow_mut();
+        if w.info.lowering == isa::Lowering::Call {
+            // A word that waits for its peers comes here again.
+            state.counters.calls += u64::from(x.engine_state().ticket.is_none());
+            return None;
+        }
         if block::is_for_sequencer(w) {
-            state.counters.calls += u64::from(block::starts_transfers(w));
             return None;
         }
         if let Some(Control::Nothing(flow)) = translate::control(w) {
@@ -138,7 +142,7 @@ impl Translator {
         match translate::lowering(x, w)? {
             Lowering::Inline(lowering) => self.run_inline(state, x, w, &lowering),
             // One word at a time is not worth code: its function in the interpreter does what code would.
-            Lowering::Control(_) => Ok(false),
+            Lowering::Control(_) | Lowering::Call => Ok(false),
             Lowering::Kernel(kernel) => {
                 let bound = (kernel.bind)(x, w)?;
                 let ran = run_kernel(x, w, &bound, self.engine.shared.cache.defect());

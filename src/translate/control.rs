@@ -56,9 +56,9 @@ pub const fn compare_branch() -> Control {
 }
 
 /// Makes a kernel of a check that gives what to do, and of doing it.
-fn bound<T: 'static>(
+pub(super) fn bound<T: Send + 'static>(
     checked: Result<T, FaultKind>,
-    run: impl Fn(&T, &mut Exec<'_>) -> bool + 'static,
+    run: impl Fn(&T, &mut Exec<'_>) -> bool + Send + 'static,
 ) -> Result<Bound, Refusal> {
     let checked = checked?;
     Ok(Box::new(move |x| run(&checked, x)))

@@ -17,12 +17,14 @@ pub mod fill;
 mod nest;
 mod odometer;
 pub mod pe;
+pub mod pseudo;
 pub mod register_alu;
 mod registers;
 pub mod select;
 pub mod tensor_reduce;
 pub mod tensor_scalar;
 pub mod tensor_tensor;
+pub mod test_event;
 
 pub use compile::{Code, CodeMemory, CompileError, Context, Isa, list};
 pub use control::{Control, of as control};
@@ -112,6 +114,8 @@ pub enum Lowering {
     Kernel(Kernel),
     /// It computes nothing on tensors.
     Control(Control),
+    /// In the interpreter's function, in every tier.
+    Call,
 }
 
 /// The lowering of an opcode that is compiled.
@@ -141,7 +145,7 @@ pub struct Kernel {
 /// machine state that other words change (the weights in the array, the tables of activation functions), but at no
 /// address of its own beside those that were checked. `false`: that state does not allow it; nothing has been
 /// done, and the interpreter runs the word.
-pub type Bound = Box<dyn Fn(&mut Exec<'_>) -> bool>;
+pub type Bound = Box<dyn Fn(&mut Exec<'_>) -> bool + Send>;
 
 macro_rules! lowering_table {
     (@entry $table:ident $byte:literal inline control $function:ident) => {
@@ -152,6 +156,12 @@ macro_rules! lowering_table {
     };
     (@entry $table:ident $byte:literal inline register_alu $function:ident) => {
         $table[$byte] = Some(Lowering::Control(register_alu::$function()));
+    };
+    (@entry $table:ident $byte:literal inline pseudo $function:ident) => {
+        $table[$byte] = Some(Lowering::Control(pseudo::$function()));
+    };
+    (@entry $table:ident $byte:literal call $module:ident $function:ident) => {
+        $table[$byte] = Some(Lowering::Call);
     };
     (@name $table:ident $byte:literal $module:ident $function:ident) => {
         $table[$byte] = concat!(stringify!($module), "::", stringify!($function));
@@ -166,8 +176,7 @@ macro_rules! lowering_table {
     (@entry $table:ident $byte:literal $($rest:tt)*) => {};
     ($($byte:literal $name:ident $(as $display:ident)? [$($presence:tt)*] $engines:tt $family:ident $layouts:tt
        $kind:ident $($detail:literal)? $($module:ident :: $function:ident)? $(=> $lowering:ident)?;)*) => {
-        /// The lowering of every opcode byte that the opcode table says is `inline` or
-        /// `kernel`.
+        /// The lowering of every opcode byte that has one in the opcode table.
         static LOWERINGS: [Option<Lowering>; 256] = {
             let mut table: [Option<Lowering>; 256] = [None; 256];
             $(lowering_table!(@entry table $byte $($lowering)? $($module $function)?);)*

@@ -72,6 +72,26 @@ pub fn accumulators(a: &Core, b: &Core) -> Option<String> {
         .or_else(|| unequal("tables", &table(a), &table(b)))
 }
 
+/// What searches, random numbers, gathers and shuffles keep from word to word.
+pub fn hidden(a: &Core, b: &Core) -> Option<String> {
+    let keys = |core: &Core| core.dve.search.keys.map(|keys| keys.map(f32::to_bits));
+    let dve = |core: &Core| {
+        let random = &core.dve.random;
+        (core.dve.search.indices, random.xorwow, random.convert, core.dve.mask)
+    };
+    let pool = |core: &Core| (core.pool.random.xorwow, core.pool.random.convert, core.pool.arguments);
+    let buffer = |core: &Core| {
+        let buffer = &core.pool.buffer;
+        (buffer.width, buffer.count, buffer.start_index, buffer.mask, buffer.valid)
+    };
+    unequal("keys of searches", &keys(a), &keys(b))
+        .or_else(|| unequal("findings, generators and mask of DVE", &dve(a), &dve(b)))
+        .or_else(|| unequal("LFSR of DVE", &a.dve.random.lfsr, &b.dve.random.lfsr))
+        .or_else(|| unequal("generators and arguments of POOL", &pool(a), &pool(b)))
+        .or_else(|| unequal("gather buffer", &buffer(a), &buffer(b)))
+        .or_else(|| unequal("gather buffer", &a.pool.buffer.data, &b.pool.buffer.data))
+}
+
 /// Everything else, as the text and the saved form of a machine have it.
 fn rest(a: &Machine, b: &Machine) -> Option<String> {
     let text = |m: &Machine| -> Vec<_> {

@@ -52,6 +52,7 @@ fn run(pair: &mut Pair, cases: &[Case]) -> Option<(usize, String)> {
 #[derive(Default)]
 struct Outcome {
     translated: u64,
+    called: u64,
     fallbacks: BTreeMap<Refusal, u64>,
     /// What differed.
     failure: Option<String>,
@@ -76,16 +77,19 @@ fn compare(engines: &[Engine], generation: Generation, opcode: u8, words: u64) -
         }
         let seed = seeds.next_u64();
         let cases = batch(generation, opcode, seed);
-        let mut pair = Pair::new(generation, engines, seed);
+        let cores = words::cores(opcode);
+        let mut pair = Pair::new(generation, engines, cores, seed);
         if let Some((at, difference)) = run(&mut pair, &cases) {
             outcome.failure = Some(difference);
-            let fails = |cases: &[Case]| run(&mut Pair::new(generation, engines, seed), cases).is_some();
+            let fails =
+                |cases: &[Case]| run(&mut Pair::new(generation, engines, cores, seed), cases).is_some();
             outcome.minimal = shrink::cases(cases[..=at].to_vec(), &fails);
             break;
         }
         // Words stay within bounds: nothing has changed elsewhere either.
         outcome.failure = pair.difference();
         outcome.translated += pair.translated();
+        outcome.called += pair.called();
         pair.fallbacks(opcode)
             .into_iter()
             .for_each(|(why, n)| *outcome.fallbacks.entry(why).or_default() += n);
@@ -116,14 +120,17 @@ fn every_opcode_agrees() {
         while let Some((generation, opcode)) = { queue.lock().unwrap().next() } {
             let name = format!("{generation} {}", opcode_info(opcode).unwrap().name);
             let outcome = compare(&engines, generation, opcode, each);
-            println!("{name}: {} words in native code, {:?}", outcome.translated, outcome.fallbacks);
+            let Outcome { translated, called, fallbacks, .. } = &outcome;
+            println!("{name}: {translated} words in native code, {called} calls, {fallbacks:?}");
             let native = outcome.failure.is_none() && words::is_native(opcode);
             let left = if native { outcome.fallbacks.values().sum() } else { 0 };
             // Some wait for what does not come, and words of the sequencer are traced or checked one by one.
             let idle = native && outcome.translated < each / 5;
             let idle = idle.then(|| format!("{} words in native code", outcome.translated));
             let fallen = (left > each / 5).then(|| format!("{left} fallbacks: {:?}", outcome.fallbacks));
-            let found = outcome.explain().or(idle).or(fallen);
+            let uncalled = outcome.failure.is_none() && words::is_called(opcode) && outcome.called < each / 5;
+            let uncalled = uncalled.then(|| format!("{} calls", outcome.called));
+            let found = outcome.explain().or(idle).or(fallen).or(uncalled);
             failures.lock().unwrap().extend(found.map(|what| format!("{name}: {what}")));
         }
     };
@@ -179,7 +186,7 @@ fn equal_shapes_share_code() {
     other.word.0[40] ^= rng.next_u32() as u8 | 1;
     other.engine = if case.engine == EngineId::Dve { EngineId::Pool } else { EngineId::Dve };
     for case in [&case, &other] {
-        let mut pair = Pair::new(Generation::Cayman, std::slice::from_ref(&engine), 0);
+        let mut pair = Pair::new(Generation::Cayman, std::slice::from_ref(&engine), 1, 0);
         assert_eq!(pair.run(case), None);
         assert_eq!(pair.translated(), 1);
     }

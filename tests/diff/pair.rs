@@ -1,18 +1,25 @@
 //! Two machines with the same contents: one interprets, the other runs native code.
 
+use std::num::NonZeroUsize;
 use std::sync::{Arc, OnceLock};
 
 use rand::seq::IndexedRandom;
 use rand::{Rng, RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use seqjit::runtime::act::{FUNCTIONS, TableSet};
-use seqjit::runtime::interp::{Instruction, Translated};
-use seqjit::runtime::isa::{Family, Generation, PARTITIONS, Space, opcode_info};
-use seqjit::runtime::machine::soc::SBUF_BASE;
+use seqjit::runtime::interp::{Instruction, Translated, dma};
+use seqjit::runtime::isa::field::Imm;
+use seqjit::runtime::isa::layouts::EXTENDED_RDMA_DESC_GEN;
+use seqjit::runtime::isa::{
+    EngineId, Family, Generation, Layout, Operands, PARTITIONS, Space, Word, decode, opcode_info,
+};
+use seqjit::runtime::machine::dma::{Block, Move, MoveOp, Pattern, QueueSpec};
+use seqjit::runtime::machine::soc::{SBUF_BASE, Target};
 use seqjit::runtime::machine::{
     self, BufferRole, BufferSpec, CoreSpec, HBM_BASE, Image, Machine, MachineOptions, Stream,
 };
 use seqjit::runtime::num::{Fp8, Level, with_level};
+use seqjit::runtime::parallel::Workers;
 use seqjit::runtime::sequencer::{Limits, engine_turn_within};
 use seqjit::{Engine, EngineOptions, Refusal, Tier, Translator};
 
@@ -21,6 +28,10 @@ use crate::words::{Case, REGISTERS, WINDOW, number};
 
 /// Bytes of the one buffer in device memory.
 pub const BUFFER: usize = 4096;
+/// The queue with static blocks.
+pub const QUEUE: &str = "static";
+/// Its blocks, by id from 0 on.
+pub const QUEUE_BLOCKS: u32 = 3;
 
 /// The CPU levels of this host.
 fn levels() -> Vec<Level> {
@@ -47,12 +58,20 @@ pub struct Pair {
 struct Side {
     machine: Machine,
     level: Level,
+    /// Threads that help.
+    workers: Option<&'static Workers>,
+}
+
+/// Two threads that help with words of any size.
+fn workers() -> &'static Workers {
+    static WORKERS: OnceLock<Workers> = OnceLock::new();
+    WORKERS.get_or_init(|| Workers::new(NonZeroUsize::new(3).expect("not zero")).expect("threads").eager())
 }
 
 impl Pair {
     /// Machines filled with random data. The one runs at a random CPU level of the host, the other at that of one of
-    /// the engines. Everything depends on the seed alone.
-    pub fn new(generation: Generation, engines: &[Engine], seed: u64) -> Pair {
+    /// the engines, sometimes on several threads. Everything depends on the seed alone.
+    pub fn new(generation: Generation, engines: &[Engine], cores: usize, seed: u64) -> Pair {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let options = MachineOptions {
             strict: false,
@@ -60,14 +79,15 @@ impl Pair {
             check: rng.random_bool(0.1),
             ..MachineOptions::default()
         };
-        let mut machines = [machine(generation, options), machine(generation, options)];
+        let mut machines = [(); 2].map(|()| machine(generation, cores, options));
         fill(&mut machines, &mut rng);
         let engine = engines.choose(&mut rng).expect("an engine");
         let level = *levels().choose(&mut rng).expect("a level");
+        let workers = rng.random_bool(0.2).then(workers);
         let [plain, native] = machines;
         Pair {
-            plain: Side { machine: plain, level },
-            native: Side { machine: native, level: engine.options().cpu },
+            plain: Side { machine: plain, level, workers: None },
+            native: Side { machine: native, level: engine.options().cpu, workers },
             translator: Translator::new(engine, Tier::Jit),
         }
     }
@@ -79,14 +99,21 @@ impl Pair {
         if plain != native {
             return Some(format!("turns: {plain:?} and {native:?}"));
         }
-        let (a, b) = (&self.plain.machine.cores[0], &self.native.machine.cores[0]);
-        let index = case.engine.index();
         let pe = opcode_info(case.word.opcode()).is_some_and(|i| i.family == Family::Pe);
-        state::memories(a, b, WINDOW as usize)
-            .or_else(|| state::synchronisation(a, b))
-            .or_else(|| state::engine(&a.engines[index], &b.engines[index]))
-            .or_else(|| state::accumulators(a, b))
-            .or_else(|| if pe { state::weights(&a.pe, &b.pe) } else { None })
+        let buffer = |side: &Side| side.machine.dram.buffer(0).bytes().to_vec();
+        let cores = || {
+            case.crew().into_iter().find_map(|(core, engine)| {
+                let (a, b) = (&self.plain.machine.cores[core], &self.native.machine.cores[core]);
+                let index = engine.index();
+                state::memories(a, b, WINDOW as usize)
+                    .or_else(|| state::synchronisation(a, b))
+                    .or_else(|| state::engine(&a.engines[index], &b.engines[index]))
+                    .or_else(|| state::accumulators(a, b))
+                    .or_else(|| state::hidden(a, b))
+                    .or_else(|| if pe { state::weights(&a.pe, &b.pe) } else { None })
+            })
+        };
+        cores().or_else(|| (buffer(&self.plain) != buffer(&self.native)).then(|| "device memory".into()))
     }
 
     /// What differs anywhere in the two machines.
@@ -105,53 +132,95 @@ impl Pair {
     pub fn translated(&self) -> u64 {
         self.translator.counters().words
     }
-}
 
-impl Side {
-    /// Runs the words of a case on an engine that has just started; what its turns did.
-    fn run(&mut self, case: &Case, translated: Option<&dyn Translated>) -> Vec<String> {
-        const TURNS: usize = 4;
-        let words = case.words().map(|w| Instruction::new(w, case.generation)).collect();
-        let stream = Stream { base: 0, words, ends_gracefully: true };
-        let state = &mut self.machine.cores[0].engines[case.engine.index()];
-        *state = machine::Engine::new(
-            case.engine,
-            case.generation,
-            &stream,
-            state.legal.clone(),
-            state.table_base,
-        );
-        state.registers[..REGISTERS].copy_from_slice(&case.registers);
-        state.start();
-        let limits = Limits { translated, ..Limits::default() };
-        let mut turns = Vec::new();
-        with_level(self.level, || {
-            for _ in 0..TURNS {
-                match engine_turn_within(&mut self.machine, 0, case.engine, case.limit, &limits) {
-                    Ok(turn) => turns.push(format!("{turn:?}")),
-                    Err(fault) => {
-                        turns.push(format!("{fault:?}"));
-                        break;
-                    }
-                }
-            }
-        });
-        turns
+    /// Words that the interpreter's functions ran because the opcode table says so.
+    pub fn called(&self) -> u64 {
+        self.translator.counters().calls
     }
 }
 
-fn machine(generation: Generation, options: MachineOptions) -> Machine {
-    let streams = std::array::from_fn(|_| Stream { base: 0, words: Arc::new([]), ends_gracefully: true });
-    let core = CoreSpec {
+impl Side {
+    /// Runs the words of a case on engines that have just started, then what they have put into queues; what the turns
+    /// did.
+    fn run(&mut self, case: &Case, translated: Option<&dyn Translated>) -> Vec<String> {
+        const TURNS: usize = 4;
+        let crew = case.crew();
+        crew.iter().for_each(|(core, engine)| self.load(case, *core, *engine));
+        let limits = Limits { translated, ..Limits::default() };
+        let mut told = Vec::new();
+        let run = || {
+            'turns: for (core, engine) in std::iter::repeat_n(crew, TURNS).flatten() {
+                match engine_turn_within(&mut self.machine, core, engine, case.limit, &limits) {
+                    Ok(turn) => told.push(format!("{turn:?}")),
+                    Err(fault) => {
+                        told.push(format!("{fault:?}"));
+                        break 'turns;
+                    }
+                }
+            }
+            told.extend(transfer(&mut self.machine));
+        };
+        with_level(self.level, || match self.workers {
+            Some(workers) => workers.help(run),
+            None => run(),
+        });
+        told
+    }
+
+    fn load(&mut self, case: &Case, core: usize, engine: EngineId) {
+        let words =
+            case.words().map(|word| Instruction::new(seen_by(core, word, case.generation), case.generation));
+        let stream = Stream { base: 0, words: words.collect(), ends_gracefully: true };
+        let state = &mut self.machine.cores[core].engines[engine.index()];
+        *state =
+            machine::Engine::new(engine, case.generation, &stream, state.legal.clone(), state.table_base);
+        state.registers[..REGISTERS].copy_from_slice(&case.registers);
+        state.start();
+        self.machine.cores[core].meetings = Default::default();
+    }
+}
+
+/// The word as it stands in the stream of a core: transfers to the other core name that one.
+fn seen_by(core: usize, mut word: Word, generation: Generation) -> Word {
+    let decoded = decode(&word, generation);
+    if core == 1
+        && let Ok(Operands::EXTENDED_RDMA_DESC_GEN(o)) = decoded.map(|d| d.operands)
+    {
+        EXTENDED_RDMA_DESC_GEN { remote_core_id: Imm(1 ^ o.remote_core_id.0), ..o }.write(&mut word);
+    }
+    word
+}
+
+/// Empties all queues; what failed.
+fn transfer(machine: &mut Machine) -> Vec<String> {
+    let queues =
+        (0..machine.cores.len()).flat_map(|c| (0..machine.cores[c].queues.len()).map(move |q| (c, q)));
+    let queues: Vec<(usize, usize)> = queues.collect();
+    let mut failed = Vec::new();
+    for (core, queue) in queues {
+        loop {
+            match dma::run_next(machine, core, queue) {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(fault) => failed.push(format!("{fault:?}")),
+            }
+        }
+        machine.cores[core].queues[queue].next_in_ring = 0;
+    }
+    failed
+}
+
+fn machine(generation: Generation, cores: usize, options: MachineOptions) -> Machine {
+    let core = |physical: usize| CoreSpec {
         name: "diff".into(),
-        streams,
-        queues: Vec::new(),
+        streams: std::array::from_fn(|_| Stream { base: 0, words: Arc::new([]), ends_gracefully: true }),
+        queues: queues(physical),
         variables: vec![Some(SBUF_BASE), Some(HBM_BASE)],
         table_base: 0,
-        physical: 0,
+        physical,
         dve_programs: None,
         fp8: Fp8::default(),
-        replica_groups: Vec::new(),
+        replica_groups: vec![(0..cores as u32).collect()],
         table_sets: tables(),
     };
     let buffer = BufferSpec {
@@ -161,8 +230,30 @@ fn machine(generation: Generation, options: MachineOptions) -> Machine {
         role: BufferRole::Scratch,
         initial: None,
     };
-    let image = Image { generation, cores: vec![Arc::new(core)], buffers: vec![buffer] };
+    let image =
+        Image { generation, cores: (0..cores).map(|n| Arc::new(core(n))).collect(), buffers: vec![buffer] };
     Machine::new(&image, options)
+}
+
+/// A queue for generated DMA of each engine, and one with static blocks, which swap bytes of both memories.
+fn queues(core: usize) -> Vec<Arc<QueueSpec>> {
+    let dynamic = EngineId::ALL.map(|owner| {
+        let name = format!("dynamic {owner}");
+        QueueSpec { name, owner, dynamic: true, blocks: Vec::new() }
+    });
+    let pattern = |start| Pattern { start, dims: vec![(64, 1), (2, 128)], limit: None };
+    let block = |id: u32| {
+        let there = pattern(Target::Dram { buffer: 0, offset: 256 * id as usize });
+        let here = pattern(Target::Sbuf { core, offset: 100 * u64::from(id) });
+        let moves = [
+            Move { source: there.clone(), destination: here.clone(), op: MoveOp::Copy },
+            Move { source: here, destination: there, op: MoveOp::Copy },
+        ];
+        Block { id, semaphore: Some(id as u8), moves: moves[id as usize % 2..].into(), refused: None }
+    };
+    let blocks = (0..QUEUE_BLOCKS).map(block).collect();
+    let fixed = QueueSpec { name: QUEUE.into(), owner: EngineId::Sp, dynamic: false, blocks };
+    dynamic.into_iter().chain([fixed]).map(Arc::new).collect()
 }
 
 /// Functions with a table, each in a set of its own.
@@ -190,10 +281,11 @@ fn fill([a, b]: &mut [Machine; 2], rng: &mut ChaCha8Rng) {
     let resident = rng.random_bool(0.8).then(|| rng.random_range(0..TABLED.len()));
     for machine in machines {
         machine.dram.buffer_mut(0).overwrite().copy_from_slice(&buffer);
-        let core = &mut machine.cores[0];
-        (core.sync.semaphores, core.sync.events) = (semaphores, events);
-        [core.act.accumulator, core.dve.accumulator] = accumulators;
-        core.act.resident = resident;
+        for core in &mut machine.cores {
+            (core.sync.semaphores, core.sync.events) = (semaphores, events);
+            [core.act.accumulator, core.dve.accumulator] = accumulators;
+            core.act.resident = resident;
+        }
         machine.start_all();
     }
 }
@@ -201,11 +293,12 @@ fn fill([a, b]: &mut [Machine; 2], rng: &mut ChaCha8Rng) {
 /// Random contents, the same in all machines, for what words use of SBUF and PSUM.
 pub fn fill_memories(machines: &mut [&mut Machine], rng: &mut ChaCha8Rng) {
     let mut row = vec![0; WINDOW as usize];
-    for space in [Space::Sbuf, Space::Psum] {
+    let cores = machines.first().map_or(0, |machine| machine.cores.len());
+    for (core, space) in (0..cores).flat_map(|core| [(core, Space::Sbuf), (core, Space::Psum)]) {
         for partition in 0..PARTITIONS {
             row.chunks_exact_mut(4).for_each(|e| e.copy_from_slice(&number(rng).to_le_bytes()));
             for machine in &mut *machines {
-                let memory = machine.cores[0].memory_mut(space);
+                let memory = machine.cores[core].memory_mut(space);
                 memory.partition_mut(partition)[..row.len()].copy_from_slice(&row);
                 memory.note_written(partition, 0, row.len());
             }

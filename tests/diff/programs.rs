@@ -10,7 +10,9 @@ use rand_chacha::ChaCha8Rng;
 use seqjit::runtime::isa::field::{DataSrc, Field, Regs, UpdateMode, WaitMode};
 use seqjit::runtime::isa::layouts::CTRL_MV;
 use seqjit::runtime::isa::text::{Line, Names};
-use seqjit::runtime::isa::{Dtype, EngineId, Events, Generation, Layout, Word, decode, op, opcode_info};
+use seqjit::runtime::isa::{
+    Dtype, EngineId, Events, Family, Generation, Layout, Lowering, Word, decode, op, opcode_info,
+};
 use seqjit::runtime::num::Level;
 use seqjit::{Engine, Options, Program, Schedule, Session, Tier, Until, asm};
 
@@ -56,9 +58,14 @@ fn write(seed: u64) -> Text {
          sbuf tile uint8[256] at 1024\n",
         if rng.random() { "prologue\n" } else { "" },
     );
-    // These end a stream or wait for what may never come.
-    let excluded = [op::HALT, op::INSTRUCTION_FLUSH, op::COMPARE_BRANCH, op::POLL_SEM];
-    let opcodes = words::opcodes(generation).into_iter().filter(|o| !excluded.contains(o)).collect();
+    // These end a stream, wait for what may never come, or need a program around them.
+    let excluded = |opcode: &u8| {
+        let info = opcode_info(*opcode).unwrap();
+        info.lowering == Lowering::Sequencer
+            || matches!(info.family, Family::Dma | Family::Collective)
+            || matches!(*opcode, op::COMPARE_BRANCH | op::POLL_SEM | op::EXTENDED_INST)
+    };
+    let opcodes = words::opcodes(generation).into_iter().filter(|o| !excluded(o)).collect();
     let wanted = rng.random_range(1..=160);
     let mut writer = Writer { rng, generation, opcodes, lines: Vec::new(), counted: [0; SEMAPHORES] };
     while writer.lines.len() < wanted {

@@ -1,11 +1,13 @@
 //! Random legal words of the translated families, and data for them.
 
+mod data;
 mod lanes;
+mod transfers;
 
 use rand::seq::IndexedRandom;
 use rand::{Rng, RngCore, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use seqjit::runtime::isa::check::{CheckContext, Severity, check};
+use seqjit::runtime::isa::check::{CheckContext, RuleClass, Severity, check, refused_on};
 use seqjit::runtime::isa::field::{
     Addr4, DtypePair, Field, Imm, ImmSrc, ImmSrcN, Kind, ReverseOps, UpdateMode, WaitMode,
 };
@@ -20,11 +22,14 @@ pub const WINDOW: u32 = 4096;
 /// Registers that hold operand addresses: so many from R0 on.
 pub const REGISTERS: usize = 8;
 
-/// Opcodes under test: all that the opcode table says run without the interpreter, where it has them too, and
-/// those that have a generator already: of them the levels of the interpreter are compared.
+/// Opcodes under test: all that the interpreter has, unless nothing on the generation is known to run them. Of those
+/// without native code the CPU levels of the interpreter are compared.
 pub fn opcodes(generation: Generation) -> Vec<u8> {
     let rows = OPCODES.iter().filter(|i| i.exists_on(generation));
     let rows = rows.filter(|i| i.execution_on(generation) == Execution::Run);
+    let refused =
+        |byte| refused_on(byte, generation).is_some_and(|rule| rule.class == RuleClass::Unsupported);
+    let rows = rows.filter(|i| !refused(i.byte));
     rows.map(|info| info.byte).filter(|byte| is_native(*byte) || has_generator(generation, *byte)).collect()
 }
 
@@ -34,11 +39,19 @@ pub fn is_native(opcode: u8) -> bool {
     matches!(info.lowering, Lowering::Inline | Lowering::Kernel)
 }
 
+/// Whether the opcode table says that the interpreter's function runs it in every tier, inside a stretch.
+pub fn is_called(opcode: u8) -> bool {
+    let info = opcode_info(opcode).expect("a row of the table");
+    info.lowering == Lowering::Call && !matches!(info.family, Family::Dma | Family::Collective)
+}
+
 /// Whether native code of it can be made wrong on purpose: most words of the sequencer have none that could be.
 pub fn can_be_spoilt(opcode: u8) -> bool {
     let info = opcode_info(opcode).expect("a row of the table");
-    let sequencer = matches!(info.family, Family::Control | Family::Pseudo | Family::Custom);
-    is_native(opcode) && (!sequencer || matches!(opcode, op::MOVE | op::ALU_OP))
+    let sequencer = matches!(info.family, Family::Control | Family::Pseudo | Family::Custom)
+        || (info.family == Family::Dma && is_native(opcode));
+    let spoilt = is_native(opcode) || is_called(opcode);
+    spoilt && (!sequencer || matches!(opcode, op::MOVE | op::ALU_OP | op::EXTENDED_INST))
 }
 
 fn has_generator(generation: Generation, opcode: u8) -> bool {
@@ -80,6 +93,16 @@ impl Case {
         self.before.iter().chain([&self.word]).chain(&self.after).copied()
     }
 
+    /// Who runs the words: cores and engines. Words that meet other engines or cores do so where those run the same.
+    pub fn crew(&self) -> Vec<(usize, EngineId)> {
+        match self.word.opcode() {
+            op::PSEUDO_SYNC_BARRIER | op::PSEUDO_FUNCTION_CALL | op::PSEUDO_FUNCTION_RETURN => {
+                EngineId::ALL.map(|engine| (0, engine)).into()
+            }
+            opcode => (0..cores(opcode)).map(|core| (core, self.engine)).collect(),
+        }
+    }
+
     /// No word breaks a rule that would keep it from running.
     pub fn is_legal(&self) -> bool {
         let context = CheckContext::new(self.generation, self.engine).lenient();
@@ -89,6 +112,14 @@ impl Case {
         };
         self.words().all(fine)
     }
+}
+
+/// How many cores run the words of an opcode.
+pub fn cores(opcode: u8) -> usize {
+    let info = opcode_info(opcode).expect("a row of the table");
+    let pair =
+        info.family == Family::Collective || matches!(opcode, op::PSEUDO_CORE_BARRIER | op::EXTENDED_INST);
+    if pair { 2 } else { 1 }
 }
 
 /// Draws words of one opcode until one is legal.
@@ -245,7 +276,7 @@ impl<R: RngCore> Maker<'_, R> {
             | op::TENSOR_REDUCE_MAX_BF16 => self.tensor_reduce(opcode),
             op::TENSOR_SCALAR_AFFINE_SELECT => self.affine_select(),
             op::LDWEIGHTS | op::MATMUL => self.pe(opcode),
-            _ => return self.control(opcode),
+            _ => return self.control(opcode) || self.data(opcode) || self.transfers(opcode),
         }
         true
     }

@@ -3,7 +3,7 @@
 use super::{Exec, FaultKind, Flow};
 use crate::isa::Decoded;
 use crate::isa::layouts::CTRL_TEST_ES;
-use crate::machine::{Action, Update};
+use crate::machine::{Action, SyncUnit, Update};
 use crate::sequencer::{note_change, wakes_fragile_wait};
 
 /// Modes.
@@ -19,6 +19,32 @@ pub const UPDATE_IF_REACHED: u8 = 4;
 
 /// TEST_EVENT_SEM.
 pub fn test_event_sem(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
+    check(x, w)?.run(x);
+    Ok(Flow::Next)
+}
+
+/// A TEST_EVENT_SEM that has been checked.
+#[derive(Clone, Debug)]
+pub struct Test {
+    what: What,
+    /// Each semaphore or event with its register.
+    cells: Vec<(u8, u8)>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum What {
+    /// The registers take the semaphores.
+    ReadSemaphores,
+    /// The registers take the events.
+    ReadEvents,
+    /// All cells are updated once.
+    Update(Action),
+    /// Semaphores that have reached the threshold, in at most so many passes.
+    UpdateIfReached { action: Action, threshold: u32, passes: u8 },
+}
+
+/// Makes all checks of a TEST_EVENT_SEM.
+pub fn check(x: &Exec<'_>, w: &Decoded) -> Result<Test, FaultKind> {
     let o = *x.operands::<CTRL_TEST_ES>(w)?;
     let n = usize::from(o.num_evt_sem);
     if !(1..=16).contains(&n) {
@@ -27,48 +53,63 @@ pub fn test_event_sem(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> 
     for number in &o.value_registers.0[..n] {
         x.register("value_registers", *number)?;
     }
-    let cells: Vec<(u8, u8)> = o.evt_sem_ids.into_iter().zip(o.value_registers.0).take(n).collect();
-    match o.mode {
-        READ_SEMAPHORES | READ_EVENTS => {
-            for (id, register) in cells {
-                let sync = &x.core().sync;
-                let event = sync.events[usize::from(id)].into();
-                let value = if o.mode == READ_EVENTS { event } else { sync.semaphores[usize::from(id)] };
-                set_register(x, register, value);
-            }
-        }
-        UPDATE_SEMAPHORES | UPDATE_EVENTS => {
-            let action = action(&o)?;
-            for (id, register) in cells {
-                update(x, action, id, register)?;
-            }
-        }
+    let what = match o.mode {
+        READ_SEMAPHORES => What::ReadSemaphores,
+        READ_EVENTS => What::ReadEvents,
+        UPDATE_SEMAPHORES | UPDATE_EVENTS => What::Update(action(&o)?),
         UPDATE_IF_REACHED => {
-            let action = action(&o)?;
-            for _ in 0..o.repeat_count.max(1) {
-                if !pass(x, action, &cells, o.threshold)? {
-                    break;
+            let (threshold, passes) = (o.threshold, o.repeat_count.max(1));
+            What::UpdateIfReached { action: action(&o)?, threshold, passes }
+        }
+        other => return Err(FaultKind::illegal("mode", other, "0 to 4")),
+    };
+    Ok(Test { what, cells: o.evt_sem_ids.into_iter().zip(o.value_registers.0).take(n).collect() })
+}
+
+impl Test {
+    /// Does what the word wants.
+    pub fn run(&self, x: &mut Exec<'_>) {
+        match self.what {
+            What::ReadSemaphores => {
+                self.read(x, |sync, id| sync.semaphores[id]);
+            }
+            What::ReadEvents => {
+                self.read(x, |sync, id| sync.events[id].into());
+            }
+            What::Update(action) => {
+                self.cells.iter().for_each(|(id, number)| update(x, action, *id, register(x, *number)));
+            }
+            What::UpdateIfReached { action, threshold, passes } => {
+                for _ in 0..passes {
+                    if !self.pass(x, action, threshold) {
+                        break;
+                    }
                 }
             }
         }
-        other => return Err(FaultKind::illegal("mode", other, "0 to 4")),
     }
-    Ok(Flow::Next)
-}
 
-/// One pass over the semaphores; whether one had reached the threshold (decision 02-8.19).
-fn pass(x: &mut Exec<'_>, action: Action, cells: &[(u8, u8)], threshold: u32) -> Result<bool, FaultKind> {
-    let mut fired = false;
-    for (id, register) in cells {
-        if x.core().sync.semaphores[usize::from(*id)] < threshold {
-            continue;
+    fn read(&self, x: &mut Exec<'_>, cell: fn(&SyncUnit, usize) -> u32) {
+        for (id, number) in &self.cells {
+            let value = cell(&x.core().sync, usize::from(*id));
+            set_register(x, *number, value);
         }
-        fired = true;
-        update(x, action, *id, *register)?;
-        let count = x.register("value_registers", *register)?.wrapping_add(1);
-        set_register(x, *register, count);
     }
-    Ok(fired)
+
+    /// One pass over the semaphores; whether one had reached the threshold (decision 02-8.19).
+    fn pass(&self, x: &mut Exec<'_>, action: Action, threshold: u32) -> bool {
+        let mut fired = false;
+        for (id, number) in &self.cells {
+            if x.core().sync.semaphores[usize::from(*id)] < threshold {
+                continue;
+            }
+            fired = true;
+            update(x, action, *id, register(x, *number));
+            let count = register(x, *number).wrapping_add(1);
+            set_register(x, *number, count);
+        }
+        fired
+    }
 }
 
 /// The update's action, of the kind that the mode wants.
@@ -83,17 +124,22 @@ pub fn action(o: &CTRL_TEST_ES) -> Result<Action, FaultKind> {
     )
 }
 
-fn update(x: &mut Exec<'_>, action: Action, index: u8, register: u8) -> Result<(), FaultKind> {
-    let value = x.register("value_registers", register)?;
+fn update(x: &mut Exec<'_>, action: Action, index: u8, value: u32) {
     let change = x.core().sync.apply(&Update { action, index, value });
     let (core, engine, pc) = (x.core, x.engine, x.pc);
     note_change(x.machine, core, Some(engine), pc, &change);
     x.ends_turn |= wakes_fragile_wait(&x.machine.cores[core], engine, &change);
-    Ok(())
+}
+
+/// Reads a register whose number has been checked.
+fn register(x: &Exec<'_>, number: u8) -> u32 {
+    let value = x.register("value_registers", number);
+    debug_assert!(value.is_ok(), "the register number has been checked");
+    value.unwrap_or_default()
 }
 
 /// Writes a register whose number has been checked.
 fn set_register(x: &mut Exec<'_>, number: u8, value: u32) {
     let written = x.engine_state().set_register(number, value);
-    debug_assert!(written.is_some(), "the caller checked the register number");
+    debug_assert!(written.is_some(), "the register number has been checked");
 }

@@ -77,7 +77,8 @@ pub enum Lowering {
     Inline,
     /// Native code calls a SIMD kernel, because arithmetic dominates.
     Kernel,
-    /// The interpreter's function runs it in every tier: it starts transfers.
+    /// The interpreter's function runs it in every tier: transfers, searching, sorting, gathering, random numbers,
+    /// collectives and extended instructions.
     Call,
     /// The sequencer does what it wants, in every tier: it stops the engine, or makes it read its words again.
     Sequencer,
@@ -155,7 +156,7 @@ macro_rules! for_each_opcode {
     0x4A REG_LOAD                                  [d d d d] [POOL        ] State               [UNKNOWN] refuse "dormant, semantics not recovered";
     0x4B REG_STORE                                 [d d d d] [POOL        ] State               [D4_MR] refuse "dormant, semantics not recovered";
     0x4C REG_SHUFFLE                               [d d d d] [POOL        ] State               [CTRL_RS] refuse "dormant, semantics not recovered";
-    0x4D RNG                                       [Y Y Y Y] [POOL DVE    ] Fill                [D4_MR] run random::rng;
+    0x4D RNG                                       [Y Y Y Y] [POOL DVE    ] Fill                [D4_MR] run random::rng => call;
     0x4E TENSOR_CUMULATIVE_ARITH_OP                [Y Y Y Y] [DVE         ] Scan                [S4D4_TR] run scan::cumulative_arith;
     0x4F TENSOR_SCALAR_PTR_MULTI_ARITH             [d d d d] [DVE         ] TensorScalar        [S4D4_TSM] run tensor_scalar_multi::arith;
     0x51 TENSOR_TENSOR_BITVEC_OP                   [Y Y Y Y] [POOL DVE    ] TensorTensor        [S3S3D3_TT] run tensor_tensor::bitvec;
@@ -172,30 +173,30 @@ macro_rules! for_each_opcode {
     0x64 BATCH_NORM_PARAM_LOAD                     [d d d d] [DVE         ] BatchNorm           [S2_BN] run batch_norm_grad::param_load;
     0x65 BATCH_NORM_BACK_PROP                      [Y Y Y Y] [DVE         ] BatchNorm           [S3S3D3_TT] run batch_norm_grad::back_prop;
     0x66 LOAD_PARAMETER_RAM                        [Y Y Y Y] [DVE         ] BatchNorm           [CTRL_IM] run batch_norm::load_parameter_ram;
-    0x67 POOL_BUFFER_LOAD                          [Y Y Y Y] [POOL        ] Gather              [S4_PB] run gather::pool_buffer_load;
-    0x68 GATHER                                    [Y Y Y Y] [POOL        ] Gather              [S4D4_GT] run gather::gather;
+    0x67 POOL_BUFFER_LOAD                          [Y Y Y Y] [POOL        ] Gather              [S4_PB] run gather::pool_buffer_load => call;
+    0x68 GATHER                                    [Y Y Y Y] [POOL        ] Gather              [S4D4_GT] run gather::gather => call;
     0x69 LOAD_MASK_SELECT                          [Y Y Y Y] [DVE         ] Shuffle             [CTRL_IM] run shuffle::load_mask;
     0x6A STREAM_SHUFFLE                            [Y Y Y Y] [DVE         ] Shuffle             [S4D4_TR] run shuffle::stream_shuffle;
     0x6B STREAM_TRANSPOSE                          [Y Y Y Y] [DVE         ] Shuffle             [S4D4_TR] run shuffle::stream_transpose;
-    0x6C MAX8                                      [Y Y Y Y] [DVE         ] Search              [S4D2_BN] run search::max8;
-    0x6D MATCH_VALUE_LOAD                          [Y Y Y Y] [DVE         ] Search              [S2_BN] run search::match_value_load;
-    0x6E FIND_INDEX8                               [Y Y Y Y] [DVE         ] Search              [S4D2_BN] run search::find_index8;
-    0x6F MATCH_REPLACE8                            [Y Y Y Y] [DVE         ] Search              [S4D4_MR] run search::match_replace8;
+    0x6C MAX8                                      [Y Y Y Y] [DVE         ] Search              [S4D2_BN] run search::max8 => call;
+    0x6D MATCH_VALUE_LOAD                          [Y Y Y Y] [DVE         ] Search              [S2_BN] run search::match_value_load => call;
+    0x6E FIND_INDEX8                               [Y Y Y Y] [DVE         ] Search              [S4D2_BN] run search::find_index8 => call;
+    0x6F MATCH_REPLACE8                            [Y Y Y Y] [DVE         ] Search              [S4D4_MR] run search::match_replace8 => call;
     0x70 TENSOR_SCALAR_IMM_LD_ARITH                [d d d d] [DVE         ] TensorScalar        [S2_BN] run tensor_scalar_multi::load_arith;
     0x71 TENSOR_SCALAR_IMM_LD_BITVEC               [d d d d] [DVE         ] TensorScalar        [S2_BN] run tensor_scalar_multi::load_bitvec;
     0x72 COPY_PREDICATED                           [Y Y Y Y] [DVE         ] Select              [S3S3D3_TT] run predicated::copy;
     0x73 ROI_ALIGN                                 [d d d d] [POOL        ] Pool                [S2S2D3_ROI] refuse "dormant, payload layout not recovered";
     0x74 TENSOR_SCALAR_ADDR                        [Y Y Y Y] [POOL        ] TensorScalar        [S2D2_ADDR] run tensor_scalar_addr::addr;
     0x76 RAND                                      [d d d d] [DVE         ] Random              [D4_RAND] refuse "dormant, semantics not recovered";
-    0x77 RAND_GET_STATE                            [Y Y Y Y] [POOL DVE ACT] Random              [D4_RAND] run random::get_state;
-    0x78 RAND_SET_STATE                            [Y Y Y Y] [POOL DVE ACT] Random              [S1_RAND] run random::set_state;
+    0x77 RAND_GET_STATE                            [Y Y Y Y] [POOL DVE ACT] Random              [D4_RAND] run random::get_state => call;
+    0x78 RAND_SET_STATE                            [Y Y Y Y] [POOL DVE ACT] Random              [S1_RAND] run random::set_state => call;
     0x79 EMBEDDING_UPDATE                          [Y Y Y Y] [POOL        ] Gather              [UNKNOWN] refuse "payload layout not recovered";
-    0x7A LOAD_POOL_ARGUMENT                        [Y Y Y Y] [POOL        ] Gather              [CTRL_IM] run gather::pool_argument;
+    0x7A LOAD_POOL_ARGUMENT                        [Y Y Y Y] [POOL        ] Gather              [CTRL_IM] run gather::pool_argument => call;
     0x7B TENSOR_DEQUANTIZE                         [Y Y Y Y] [POOL        ] Quantize            [S3D3_TENS_DEQUANT] run dequantize::dequantize;
     0x7C CROSS_LANE_REDUCE_ARITH                   [Y Y Y Y] [POOL        ] TensorReduce        [S4D4_CR] run cross_lane::arith;
     0x7D CROSS_LANE_REDUCE_BITVEC                  [Y Y Y Y] [POOL        ] TensorReduce        [S4D4_CR] run cross_lane::bitvec;
     0x7E IOTA                                      [Y Y Y Y] [POOL        ] Fill                [D4_IOTA] run generator::iota;
-    0x7F DROPOUT                                   [Y Y Y Y] [DVE         ] Random              [S3D3_DROPOUT] run random::dropout;
+    0x7F DROPOUT                                   [Y Y Y Y] [DVE         ] Random              [S3D3_DROPOUT] run random::dropout => call;
     0x81 JPEG_DECODE                               [- d d d] [POOL        ] Custom              [S2D2_JPEG] refuse "payload layout not recovered";
     0x82 TRANSPOSE_BATCH_NORM_STATS2               [Y Y Y Y] [DVE         ] BatchNorm           [S4D2_BN] run batch_norm::transpose_stats2;
     0x83 TRANSPOSE_TENSOR_REDUCE_ARITH_OP          [Y Y Y Y] [DVE         ] TensorReduce        [S4D4_TR] run tensor_reduce::transpose_arith;
@@ -214,7 +215,7 @@ macro_rules! for_each_opcode {
     0x93 TRANSPOSE_TENSOR_SCALAR_ARITH_OP          [Y Y Y Y] [DVE         ] TensorScalar        [S3D3_TS] run tensor_scalar::transpose_arith;
     0x94 BATCH_NORM_GRAD_ACCUMULATE2               [Y Y Y Y] [DVE         ] BatchNorm           [S3S3D1_BN2] run batch_norm_grad::accumulate2;
     0x95 MODIFY_POOL_CONFIG                        [Y Y Y Y] [POOL        ] Custom              [MODIFY_POOL_CONFIG] run control::nop => inline;
-    0x96 SORT                                      [Y Y Y Y] [POOL        ] Sort                [S1D2_SORT] run sort::sort;
+    0x96 SORT                                      [Y Y Y Y] [POOL        ] Sort                [S1D2_SORT] run sort::sort => call;
     0x98 TENSOR_SCALAR_SELECT                      [Y Y Y Y] [DVE         ] Select              [S3D3_TS_SELECT] run select::tensor_scalar_select;
     0x99 CAST_PREDICATED                           [Y Y Y Y] [DVE         ] Select              [S3S3D3_TT] run predicated::cast;
     0x9A TENSOR_SCALAR_CACHE_REDUCE                [Y Y Y Y] [DVE         ] TensorScalar        [S3D3_TS] run tensor_scalar_cache::reduce;
@@ -239,25 +240,25 @@ macro_rules! for_each_opcode {
     0xB1 SET_ORDERING_MODE                         [Y Y Y Y] [ANY         ] Control             [CTRL_OM] run control::set_ordering_mode => kernel;
     0xB2 MOVE_SHAPE                                [Y Y Y Y] [ANY         ] Control             [CTRL_MS] run control::move_shape => kernel;
     0xB3 POLL_SEM                                  [Y Y Y Y] [ANY         ] Control             [CTRL_POLL_SEM] run control::poll_sem => kernel;
-    0xB4 TEST_EVENT_SEM                            [- - Y Y] [ANY         ] Control             [CTRL_TEST_ES] run test_event::test_event_sem;
+    0xB4 TEST_EVENT_SEM                            [- - Y Y] [ANY         ] Control             [CTRL_TEST_ES] run test_event::test_event_sem => kernel;
     0xB5 BRANCH_PREFETCH_HINT                      [Y Y Y Y] [ANY         ] Control             [CTRL_BR_HINT] run control::branch_hint => inline;
     0xB6 COMPACT_CONTROL_INST                      [- - - Y] [ANY         ] Control             [CTRL_CCI] refuse "condition codes not recovered";
     0xB8 DMAMEMCPY as DMA_DIRECT2D                 [Y Y Y Y] [ANY         ] Dma                 [DMA_DIRECT2D] run dma::direct2d => call;
-    0xB9 DMA_MEMCPY2                               [- - - Y] [ANY         ] Dma                 [DMA_COPY2D] run generated::copy2d;
+    0xB9 DMA_MEMCPY2                               [- - - Y] [ANY         ] Dma                 [DMA_COPY2D] run generated::copy2d => call;
     0xBA DMA_IMMEDIATE                             [- - - Y] [ANY         ] Dma                 [DMA_IMMEDIATE] refuse "descriptor bits not recovered";
-    0xBB DMA_INDIRECT                              [Y Y Y Y] [ANY         ] Dma                 [DMA_INDIRECT1D] run generated::indirect;
+    0xBB DMA_INDIRECT                              [Y Y Y Y] [ANY         ] Dma                 [DMA_INDIRECT1D] run generated::indirect => call;
     0xBC RANGE_SELECT                              [- Y Y Y] [DVE         ] Select              [S2D2_RS] run select::range_select;
-    0xBD DMA_TRANSPOSE                             [- Y Y Y] [ANY         ] Dma                 [DMA_DIRECT2D_XPOSE] run generated::transpose;
-    0xBE GET_SEQUENCE_BOUNDS                       [- Y Y Y] [POOL        ] Sort                [S3D3_SEQ_BOUNDS] run sort::sequence_bounds;
-    0xBF SB2SB_COLLECTIVE                          [- Y Y Y] [POOL        ] Collective          [S3D3_COLLECTIVE] run collective::sb2sb;
+    0xBD DMA_TRANSPOSE                             [- Y Y Y] [ANY         ] Dma                 [DMA_DIRECT2D_XPOSE] run generated::transpose => call;
+    0xBE GET_SEQUENCE_BOUNDS                       [- Y Y Y] [POOL        ] Sort                [S3D3_SEQ_BOUNDS] run sort::sequence_bounds => call;
+    0xBF SB2SB_COLLECTIVE                          [- Y Y Y] [POOL        ] Collective          [S3D3_COLLECTIVE] run collective::sb2sb => call;
     0xC1 PSEUDO_DMATRIGGER as PSEUDO_DMA_TRIGGER   [Y Y Y Y] [ANY         ] Dma                 [PSEUDO_DMA_TRIGGER] run dma::trigger => call;
     0xC2 PSEUDO_DMAREARM                           [Y Y Y Y] [ANY         ] Dma                 [UNKNOWN] refuse "payload layout not recovered";
-    0xC3 PSEUDO_DMABARRIER                         [Y Y Y Y] [ANY         ] Pseudo              [PSEUDO_DMA_BARRIER] run pseudo::events_only;
+    0xC3 PSEUDO_DMABARRIER                         [Y Y Y Y] [ANY         ] Pseudo              [PSEUDO_DMA_BARRIER] run pseudo::events_only => inline;
     0xC4 PSEUDO_DMAMEMCPY_FULL_IND                 [Y Y Y Y] [ANY         ] Dma                 [PSEUDO_DMA_MEMCPY_FULL_IND] refuse "field widths and semantics not proved";
     0xC5 PSEUDO_SEMAPHORE_SET                      [Y Y Y Y] [ANY         ] Pseudo              [UNKNOWN] refuse "payload layout not recovered";
     0xC6 PSEUDO_LOAD_ACT_FUNC_SET                  [Y Y Y Y] [ANY         ] Pseudo              [UNKNOWN] refuse "payload layout not recovered";
     0xC7 PSEUDO_TRIGGER_ALL_REDUCE                 [Y Y Y Y] [ANY         ] Collective          [UNKNOWN] refuse "payload layout not recovered";
-    0xC8 PSEUDO_TRIGGER_COLLECTIVE                 [Y Y Y Y] [ANY         ] Collective          [PSEUDO_TRIGGER_COLLECTIVE] run collective::trigger;
+    0xC8 PSEUDO_TRIGGER_COLLECTIVE                 [Y Y Y Y] [ANY         ] Collective          [PSEUDO_TRIGGER_COLLECTIVE] run collective::trigger => call;
     0xC9 PSEUDO_READ_VAR_ADDR                      [Y Y Y Y] [ANY         ] Pseudo              [UNKNOWN] refuse "payload layout not recovered";
     0xCA PSEUDO_EMBEDDING_UPDATE                   [Y Y Y Y] [ANY         ] Gather              [PSEUDO_EMBEDDING_UPDATE] refuse "operand packing not proved";
     0xCB PSEUDO_SEND_RECV                          [Y Y Y Y] [ANY         ] Collective          [UNKNOWN] refuse "payload layout not recovered";
@@ -265,36 +266,36 @@ macro_rules! for_each_opcode {
     0xCD PSEUDO_TENSOR_STORE                       [Y Y Y Y] [ANY         ] Pseudo              [PSEUDO_MEM_2D] run control::pseudo_tensor_store => kernel;
     0xCE PSEUDO_TENSOR_LOAD                        [Y Y Y Y] [ANY         ] Pseudo              [PSEUDO_MEM_2D] run control::pseudo_tensor_load => kernel;
     0xCF PSEUDO_DMASWAP_QUEUE_SET                  [Y Y Y Y] [ANY         ] Dma                 [UNKNOWN] refuse "payload layout not recovered";
-    0xD0 PSEUDO_SET_RNG_SEED                       [Y Y Y Y] [ANY         ] Random              [PSEUDO_SET_RNG_SEED] run random::set_seed;
-    0xD1 PSEUDO_FUNCTION_BEGIN                     [Y Y Y Y] [ANY         ] Pseudo              [PSEUDO_FUNCTION_BEGIN] run pseudo::events_only;
-    0xD2 PSEUDO_FUNCTION_RETURN                    [Y Y Y Y] [ANY         ] Pseudo              [UNKNOWN] run pseudo::function_return;
-    0xD3 PSEUDO_FUNCTION_CALL                      [Y Y Y Y] [ANY         ] Pseudo              [PSEUDO_FUNCTION_CALL] run pseudo::function_call;
+    0xD0 PSEUDO_SET_RNG_SEED                       [Y Y Y Y] [ANY         ] Random              [PSEUDO_SET_RNG_SEED] run random::set_seed => call;
+    0xD1 PSEUDO_FUNCTION_BEGIN                     [Y Y Y Y] [ANY         ] Pseudo              [PSEUDO_FUNCTION_BEGIN] run pseudo::events_only => inline;
+    0xD2 PSEUDO_FUNCTION_RETURN                    [Y Y Y Y] [ANY         ] Pseudo              [UNKNOWN] run pseudo::function_return => sequencer;
+    0xD3 PSEUDO_FUNCTION_CALL                      [Y Y Y Y] [ANY         ] Pseudo              [PSEUDO_FUNCTION_CALL] run pseudo::function_call => sequencer;
     0xD4 PSEUDO_DMA_DIRECT2D                       [Y Y Y Y] [ANY         ] Dma                 [PSEUDO_DMA_DIRECT2D] run dma::pseudo_direct2d => call;
-    0xD5 PSEUDO_SYNC_BARRIER                       [Y Y Y Y] [ANY         ] Pseudo              [PSEUDO_SYNC_BARRIER] run pseudo::sync_barrier;
+    0xD5 PSEUDO_SYNC_BARRIER                       [Y Y Y Y] [ANY         ] Pseudo              [PSEUDO_SYNC_BARRIER] run pseudo::sync_barrier => sequencer;
     0xD6 PSEUDO_RANGE_CHECK                        [Y Y Y Y] [ANY         ] Pseudo              [UNKNOWN] refuse "payload layout not recovered";
     0xD7 PSEUDO_JPEG_DECODE                        [- Y Y Y] [ANY         ] Custom              [UNKNOWN] refuse "payload layout not recovered";
-    0xD8 PSEUDO_CORE_BARRIER                       [Y Y Y Y] [ANY         ] Pseudo              [PSEUDO_CORE_BARRIER] run pseudo::core_barrier;
+    0xD8 PSEUDO_CORE_BARRIER                       [Y Y Y Y] [ANY         ] Pseudo              [PSEUDO_CORE_BARRIER] run pseudo::core_barrier => sequencer;
     0xD9 PSEUDO_TRIGGER_COLLECTIVE2                [Y Y Y Y] [ANY         ] Collective          [UNKNOWN] refuse "payload layout not recovered";
-    0xDA PSEUDO_EXTENSION                          [Y Y Y Y] [ANY         ] Dma                 [PSEUDO_EXTENSION] run pseudo::events_only;
+    0xDA PSEUDO_EXTENSION                          [Y Y Y Y] [ANY         ] Dma                 [PSEUDO_EXTENSION] run pseudo::events_only => inline;
     0xDB PSEUDO_CUR_PROCESSING_RANK_ID             [Y Y Y Y] [ANY         ] Pseudo              [UNKNOWN] refuse "payload layout not recovered";
     0xDC PSEUDO_GID_LOAD                           [Y Y Y Y] [ANY         ] Pseudo              [UNKNOWN] refuse "payload layout not recovered";
-    0xDD PSEUDO_BRANCH_PREFETCH_HINT               [Y Y Y Y] [ANY         ] Pseudo              [UNKNOWN] run pseudo::events_only;
-    0xDE PSEUDO_TENSOR_COMPLETION                  [Y Y Y Y] [ANY         ] Pseudo              [UNKNOWN] run pseudo::events_only;
-    0xDF PSEUDO_INST                               [Y Y Y Y] [ANY         ] Pseudo              [PSEUDO_INST] run pseudo::exit;
+    0xDD PSEUDO_BRANCH_PREFETCH_HINT               [Y Y Y Y] [ANY         ] Pseudo              [UNKNOWN] run pseudo::events_only => inline;
+    0xDE PSEUDO_TENSOR_COMPLETION                  [Y Y Y Y] [ANY         ] Pseudo              [UNKNOWN] run pseudo::events_only => inline;
+    0xDF PSEUDO_INST                               [Y Y Y Y] [ANY         ] Pseudo              [PSEUDO_INST] run pseudo::exit => sequencer;
     0xE0 SPARSITY_COMPRESS                         [- - Y Y] [DVE         ] Quantize            [S3D3_SC] run compress::compress;
     0xE1 SPARSITY_COMPRESS_TAG                     [- - Y Y] [DVE         ] Quantize            [S2D2D2_SC] run compress::compress_tag;
-    0xE2 RAND2                                     [- - Y Y] [DVE         ] Random              [D3_RAND] run random::rand2;
+    0xE2 RAND2                                     [- - Y Y] [DVE         ] Random              [D3_RAND] run random::rand2 => call;
     0xE3 QUANTIZE_MX                               [- - Y Y] [DVE         ] Quantize            [S3DMX1_QUANT] refuse "field offsets not recovered";
     0xE4 CONV_LUT_LOAD                             [- Y Y Y] [PE POOL     ] Pe                  [S2_CONVLUT] run pe::load_lut;
     0xE5 TENSOR_TENSOR_SCAN_ARITH                  [Y Y Y Y] [DVE         ] Scan                [S2S2D2_STT] run scan::tensor_tensor;
     0xE6 TENSOR_SCALAR_CACHE_CUMULATIVE            [Y Y Y Y] [DVE         ] TensorScalar        [S3D3_TS] run tensor_scalar_cache::cumulative;
-    0xE7 INDIRECT_COPY                             [Y Y Y Y] [POOL        ] Gather              [S4D4_IC] run gather::indirect_copy;
+    0xE7 INDIRECT_COPY                             [Y Y Y Y] [POOL        ] Gather              [S4D4_IC] run gather::indirect_copy => call;
     0xE8 COPY_PREDICATED_SCALAR                    [Y Y Y Y] [DVE         ] Select              [S3D3_CP_PRED_SCALAR] run predicated::copy_scalar;
-    0xE9 DVE_READ_INDICES                          [- Y Y Y] [DVE         ] Search              [D4_MR] run search::read_indices;
+    0xE9 DVE_READ_INDICES                          [- Y Y Y] [DVE         ] Search              [D4_MR] run search::read_indices => call;
     0xEA SELECT_REDUCE                             [Y Y Y Y] [DVE         ] Select              [S2S2D2_STT] run select::select_reduce;
-    0xF0 EXTENDED_INST                             [Y Y Y Y] [POOL        ] Custom              [EXTENDED] run extended::run;
-    0xF1 DMA_GATHER_TRANSPOSE                      [- Y Y Y] [ANY         ] Dma                 [DMA_GATHER_XPOSE] run generated::gather_transpose;
-    0xF2 NONZERO_WITH_COUNT                        [- Y Y Y] [POOL        ] Sort                [S3D3_NONZERO_WITH_COUNT] run sort::nonzero;
+    0xF0 EXTENDED_INST                             [Y Y Y Y] [POOL        ] Custom              [EXTENDED] run extended::run => call;
+    0xF1 DMA_GATHER_TRANSPOSE                      [- Y Y Y] [ANY         ] Dma                 [DMA_GATHER_XPOSE] run generated::gather_transpose => call;
+    0xF2 NONZERO_WITH_COUNT                        [- Y Y Y] [POOL        ] Sort                [S3D3_NONZERO_WITH_COUNT] run sort::nonzero => call;
     0xF3 TENSOR_TENSOR_INT_WIDE                    [- - - Y] [POOL        ] TensorTensor        [S2S2D2D2_TT] run wide::tensor_tensor;
     0xF4 TENSOR_SCALAR_INT_WIDE                    [- - - Y] [DVE         ] TensorScalar        [S2D2D2_TS_WIDE] run wide::tensor_scalar;
     0xFF INVALID                                   [Y Y Y Y] [            ] Invalid             [UNKNOWN] refuse "sentinel, never executed";

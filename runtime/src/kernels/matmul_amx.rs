@@ -60,6 +60,25 @@ impl PackedWeights {
         }
         Some(PackedWeights { tiles, groups, columns })
     }
+
+    /// Some columns, from a multiple of [`COLUMNS`] on.
+    pub(super) fn columns(&self, first: usize, columns: usize) -> PackedColumns<'_> {
+        let PackedWeights { tiles, groups, columns: all } = self;
+        let columns = columns.min(all - first);
+        let tiles = &tiles[first / ROWS * groups..][..columns.next_multiple_of(COLUMNS) / ROWS * groups];
+        PackedColumns { tiles, groups: *groups, columns }
+    }
+}
+
+/// Columns that the tile registers work on together.
+pub(super) const COLUMNS: usize = 2 * ROWS;
+
+/// Some columns of the stationary operand.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PackedColumns<'a> {
+    tiles: &'a [Tile],
+    groups: usize,
+    columns: usize,
 }
 
 /// The summands of the pairs of rows of a group; the last row may lack its partner.
@@ -168,7 +187,7 @@ pub(super) trait Tiles {
 /// The sums of the panel at a position, of so many positions.
 pub(super) fn product(
     tiles: &mut impl Tiles,
-    weights: &PackedWeights,
+    weights: PackedColumns<'_>,
     moving: &PackedMoving,
     position: usize,
     width: usize,
@@ -437,7 +456,7 @@ mod tests {
             moving.place_rows(&order, |summand| &bytes[summand * PANEL * 2..][..width * 2]);
         }
         let mut sums = Collect(Vec::new());
-        product(tiles, &weights, &moving, 0, width, &mut sums);
+        product(tiles, weights.columns(0, weights.columns), &moving, 0, width, &mut sums);
         assert_eq!(sums.0.len(), columns);
         for (column, sums) in sums.0.iter().enumerate() {
             for (n, sum) in sums[..width].iter().enumerate() {

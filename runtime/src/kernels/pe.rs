@@ -13,9 +13,10 @@ use crate::interp::pe::{MAX_LANES, Multiply, ResultKind, Tile, WeightLoad, flush
 use crate::interp::{Cursor, Exec, FaultKind, Walk};
 use crate::isa::field::Fp32Mode;
 use crate::isa::{Decoded, Dtype, PARTITIONS, Space};
-use crate::machine::{Core, Partitions, PeState};
+use crate::machine::{Core, Partitions, PeState, Rows};
 use crate::num::dispatch::multiversion;
 use crate::num::{self, Fp8, canonical};
+use crate::parallel;
 
 thread_local! {
     /// Buffers of the last word of this thread.
@@ -164,9 +165,9 @@ impl MatMul {
         let mut moving = MOVING.take();
         let core = x.core();
         let order = Order::new(c.packing.lanes(), c.tile.rows);
-        if let Some(tiles) = self.tiles(&mut core.pe, &order) {
+        if self.uses_tiles(&mut core.pe, &order) {
             moving.gather_tiles(c, walk, core.memory(walk.space), core.spec.fp8, &order);
-            self.floats_in_tiles(core, &moving, tiles);
+            self.floats_in_tiles(core, &order, &moving);
         } else {
             // A transposing word looks at the moving operand before it is adjusted.
             let transposing = matches!(result, ResultKind::Raw(_));
@@ -205,47 +206,79 @@ impl MatMul {
         if lowest >= -126 { Rounding::Ieee } else { Rounding::FlushTiny }
     }
 
-    /// Tile registers, if they can do this word; the weights are packed for them then.
-    fn tiles(&self, pe: &mut PeState, order: &Order) -> Option<Amx> {
+    /// Whether tile registers can do this word; the weights are packed for them then.
+    fn uses_tiles(&self, pe: &mut PeState, order: &Order) -> bool {
         let c = &self.0.c;
-        if self.0.result != ResultKind::Fp32 || !flushes(c.dtype) {
-            return None;
+        if self.0.result != ResultKind::Fp32 || !flushes(c.dtype) || Amx::new().is_none() {
+            return false;
         }
-        let tiles = Amx::new()?;
         if !pe.packed.as_ref().is_some_and(|packed| packed.tile == c.tile) {
-            let weights = PackedWeights::new(&pe.weights, &self.offsets(order), order, c.tile.cols)?;
+            let weights = PackedWeights::new(&pe.weights, &self.offsets(order), order, c.tile.cols);
+            let Some(weights) = weights else { return false };
             pe.packed = Some(PackedTile { tile: c.tile, weights });
         }
-        Some(tiles)
+        true
     }
 
-    fn floats_in_tiles(&self, core: &mut Core, moving: &Moving, mut tiles: Amx) {
+    fn floats_in_tiles(&self, core: &mut Core, order: &Order, moving: &Moving) {
         let Core { psum, pe, .. } = core;
         let Some(packed) = &pe.packed else { return };
-        let mut cursor = self.0.cells.start();
-        for (first, width) in moving.widths() {
-            let mut sums = self.sink(psum, &mut cursor, width);
-            matmul_amx::product(&mut tiles, &packed.weights, &moving.tiles, first, width, &mut sums);
-        }
+        self.parts(psum, order.summands.len(), matmul_amx::COLUMNS, |first_column, columns, mut rows| {
+            let Some(mut tiles) = Amx::new() else { return };
+            let mut cursor = self.0.cells.start();
+            for (first, width) in moving.widths() {
+                let mut sums = self.sink(&mut rows, &mut cursor, width, columns);
+                let weights = packed.weights.columns(first_column, columns);
+                matmul_amx::product(&mut tiles, weights, &moving.tiles, first, width, &mut sums);
+            }
+        });
     }
 
     fn floats(&self, core: &mut Core, order: &Order, moving: &Moving, lowest: u32) {
         let Core { psum, pe, .. } = core;
-        let mut cursor = self.0.cells.start();
         let offsets = self.offsets(order);
         let rounding = self.rounding(&pe.weights, &offsets, lowest);
-        let stationary =
-            Stationary { values: &pe.weights, offsets: &offsets, order, columns: self.0.c.tile.cols };
-        for (_, width, panel) in moving.panels() {
-            matmul::product(&stationary, panel, width, rounding, &mut self.sink(psum, &mut cursor, width));
-        }
+        self.parts(psum, offsets.len(), matmul::MAX_COLUMNS, |first_column, columns, mut rows| {
+            let mut cursor = self.0.cells.start();
+            let offsets: Vec<usize> = offsets.iter().map(|at| at + first_column).collect();
+            let stationary = Stationary { values: &pe.weights, offsets: &offsets, order, columns };
+            for (_, width, panel) in moving.panels() {
+                let mut sums = self.sink(&mut rows, &mut cursor, width, columns);
+                matmul::product(&stationary, panel, width, rounding, &mut sums);
+            }
+        });
     }
 
-    /// The next `width` cells of every column.
-    fn sink<'a>(&self, psum: &'a mut Partitions, cursor: &mut Cursor, width: usize) -> Cells<'a> {
-        let Multiply { c, begin, cells, .. } = &self.0;
-        let segments = segments(cells, cursor, width);
-        Cells { memory: psum, partition: cells.partition, segments, columns: c.tile.cols, begin: *begin }
+    /// Splits the columns of the tile among threads, in multiples of `step`: `body(first column, columns, their
+    /// partitions of PSUM)`.
+    fn parts(
+        &self,
+        psum: &mut Partitions,
+        summands: usize,
+        step: usize,
+        body: impl Fn(usize, usize, Rows<'_>) + Sync,
+    ) {
+        let Multiply { c, cells, .. } = &self.0;
+        let columns = c.tile.cols;
+        let part = parallel::part(columns, step, columns * summands * cells.count);
+        let rows = psum.rows_mut(cells.partition, columns);
+        let parts = rows.parts(part).enumerate();
+        parallel::for_each(parts, |(number, rows)| {
+            let first = number * part;
+            body(first, part.min(columns - first), rows);
+        });
+    }
+
+    /// The next `width` cells of some columns.
+    fn sink<'a, 'r>(
+        &self,
+        rows: &'a mut Rows<'r>,
+        cursor: &mut Cursor,
+        width: usize,
+        columns: usize,
+    ) -> Cells<'a, 'r> {
+        let segments = segments(&self.0.cells, cursor, width);
+        Cells { rows, segments, columns, begin: self.0.begin }
     }
 
     /// UINT8 operands: wrapping 32-bit sums (decision 05-11).
@@ -435,19 +468,18 @@ multiversion! {
 }
 
 /// Sums go to PSUM.
-struct Cells<'a> {
-    memory: &'a mut Partitions,
-    partition: usize,
+struct Cells<'a, 'r> {
+    rows: &'a mut Rows<'r>,
     segments: Vec<Segment>,
     columns: usize,
     begin: bool,
 }
 
-impl Sink for Cells<'_> {
+impl Sink for Cells<'_, '_> {
     #[inline(always)]
     fn take(&mut self, column: usize, sums: &[[f32; PANEL]]) {
         for (k, sums) in sums.iter().enumerate().take(self.columns - column) {
-            let row = self.memory.partition_mut(self.partition + column + k);
+            let row = self.rows.row_mut(column + k);
             if self.begin {
                 each_cell(row, &self.segments, |n, _: [u8; 4]| canonical(sums[n]).to_le_bytes());
             } else {

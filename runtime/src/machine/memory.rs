@@ -19,6 +19,27 @@ pub struct Partitions {
     watches: Watches,
 }
 
+/// Some partitions of a memory, for writing: those of different parts can be written at the same time.
+#[derive(Debug)]
+pub(crate) struct Rows<'a> {
+    bytes: &'a mut [u8],
+    active: usize,
+    row: usize,
+}
+
+impl<'a> Rows<'a> {
+    /// The bytes of one of them. Panics if there are not as many.
+    pub(crate) fn row_mut(&mut self, index: usize) -> &mut [u8] {
+        &mut self.bytes[index * self.row..][..self.active]
+    }
+
+    /// So many of them at a time, the last time what is left.
+    pub(crate) fn parts(self, count: usize) -> impl Iterator<Item = Rows<'a>> {
+        let Rows { bytes, active, row } = self;
+        bytes.chunks_mut(count * row).map(move |bytes| Rows { bytes, active, row })
+    }
+}
+
 impl Partitions {
     /// Zeroed memory of a generation's size. With `track`, the bytes written are remembered.
     pub fn new(space: Space, generation: Generation, track: bool) -> Self {
@@ -61,6 +82,15 @@ impl Partitions {
     /// The bytes of one partition, for writing. Callers that track writes use [`Self::note_written`].
     pub fn partition_mut(&mut self, partition: usize) -> &mut [u8] {
         &mut self.bytes[partition * self.row..][..self.active]
+    }
+
+    /// Some partitions, for writing. Panics if there are not as many.
+    pub(crate) fn rows_mut(&mut self, first: usize, count: usize) -> Rows<'_> {
+        Rows {
+            bytes: &mut self.bytes[first * self.row..][..count * self.row],
+            active: self.active,
+            row: self.row,
+        }
     }
 
     /// Host bytes from a partition to the next one.

@@ -22,6 +22,7 @@ pub use self::core::{ActState, Core, CoreSpec, DveState, PeState, Stream};
 pub use dram::{Buffer, BufferId, BufferRole, BufferSpec, Dram, HBM_ALIGN, HBM_BASE, HBM_GAP};
 pub use engine::{Engine, REG_PC_HI, REG_PC_LO, REG_TABLE_HI, REG_TABLE_LO, REGISTERS};
 pub use memory::Partitions;
+pub(crate) use memory::Rows;
 pub use notify::{Notification, NotificationKind};
 pub use sync::{Action, SyncChange, SyncUnit, Update, Wait};
 

@@ -9,7 +9,7 @@ use seqjit::{
     Agent, Exit, Options, Pace, Piece, Program, Report, RunError, Session, Tier, Translations, Until,
 };
 
-use super::super::cpu::Cpu;
+use super::super::cpu::Host;
 use super::super::errors;
 use super::super::exit::Code;
 use super::super::failure::Failure;
@@ -21,6 +21,8 @@ const WARMING: usize = 2;
 /// The times of a program: medians, in nanoseconds.
 pub struct Measured {
     pub cpu: Level,
+    /// Threads among which words were split.
+    pub threads: u16,
     pub runs: u32,
     /// Words retired in a run.
     pub words: u64,
@@ -51,9 +53,9 @@ pub struct Group {
 }
 
 /// Measures one program.
-pub fn measure(source: &Source, cpu: Cpu, seed: u64, runs: u32) -> Result<Measured, Failure> {
+pub fn measure(source: &Source, host: Host, seed: u64, runs: u32) -> Result<Measured, Failure> {
     let program = source.open()?;
-    let bench = Bench { program, source, cpu, seed };
+    let bench = Bench { program, source, host, seed };
     let [mut interp, mut cold, mut open, mut first] = [const { Vec::new() }; 4];
     let mut report = None;
     for _ in 0..runs {
@@ -82,7 +84,8 @@ pub fn measure(source: &Source, cpu: Cpu, seed: u64, runs: u32) -> Result<Measur
     let [interp_warm, warm] = warm;
     let (engines, families) = bench.groups(sessions)?;
     Ok(Measured {
-        cpu: bench.cpu.engine()?.options().cpu,
+        cpu: bench.host.options().cpu,
+        threads: bench.host.threads,
         runs,
         words: report.counters.retired,
         interp_ns: median(interp),
@@ -122,7 +125,7 @@ struct Fresh {
 struct Bench<'a> {
     program: Program,
     source: &'a Source,
-    cpu: Cpu,
+    host: Host,
     seed: u64,
 }
 
@@ -137,7 +140,7 @@ impl Bench<'_> {
         options.strict = !self.source.lenient;
         options.tier = tier;
         options.max_memory = errors::memory_of_this_machine();
-        Session::new(&self.cpu.engine()?, program, options)
+        Session::new(&self.host.engine()?, program, options)
             .map_err(|error| errors::session(error, program, self.source))
     }
 

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use self::measure::{Group, Measured};
-use super::cpu::Cpu;
+use super::cpu::Host;
 use super::failure::Failure;
 use super::native::by_reason;
 use super::output::Output;
@@ -36,7 +36,7 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     #[command(flatten)]
-    cpu: Cpu,
+    host: Host,
     /// Accept with a warning what strict reading refuses.
     #[arg(long)]
     lenient: bool,
@@ -50,7 +50,7 @@ pub fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     let mut documents = Vec::new();
     for file in &args.files {
         let source = Source { file: file.clone(), lenient: args.lenient };
-        let measured = measure::measure(&source, args.cpu, args.seed, args.runs)?;
+        let measured = measure::measure(&source, args.host, args.seed, args.runs)?;
         if out.json {
             documents.push(to_json(&source, &measured));
         } else {
@@ -68,6 +68,7 @@ fn to_json(source: &Source, m: &Measured) -> Value {
         "words": m.words,
         "runs": m.runs,
         "cpu": m.cpu.name(),
+        "threads": m.threads,
         "interp_ns": m.interp_ns,
         "cold_ns": m.cold_ns,
         "interp_warm_ns": m.interp_warm_ns,

@@ -68,6 +68,7 @@ impl Coder {
         Ok(match lowered.map_err(|error| Failure::new(Code::Internal, error))? {
             Lowered::Inline(shape) => self.shape(*shape, format!("core {core} {engine} word {slot}")),
             Lowered::Kernel(name) => Note::Kernel(name),
+            Lowered::Call(name) => Note::None(format!("{name}, the interpreter's function")),
             Lowered::Registers => Note::None("operands come from registers: known when it runs".to_owned()),
             Lowered::Nothing => Note::None("no body".to_owned()),
             Lowered::Sequencer => Note::None("done by the sequencer".to_owned()),

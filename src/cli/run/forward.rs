@@ -99,7 +99,7 @@ impl Drop for Partial {
 pub fn resume(file: &Path, setup: &Setup, program: &Program) -> Result<Session, Failure> {
     let opened = File::open(file).map_err(|error| Failure::io("read", file, &error))?;
     let restored =
-        Session::restore(&setup.cpu.engine()?, program, setup.options(), &mut BufReader::new(opened));
+        Session::restore(&setup.host.engine()?, program, setup.options(), &mut BufReader::new(opened));
     restored.map_err(|error| {
         let failure = |code| Failure::new(code, format!("`{}`: {error}", file.display())).file(file);
         match &error {

@@ -145,7 +145,7 @@ impl<R: RngCore> Maker<'_, R> {
     }
 
     /// A tensor that is not made like the one before it.
-    fn fresh<const N: usize>(&mut self, dtype: Dtype) -> Tensor<N> {
+    pub fn fresh<const N: usize>(&mut self, dtype: Dtype) -> Tensor<N> {
         self.last = None;
         self.tensor(dtype)
     }

@@ -116,12 +116,7 @@ fn turns(along: &Loop, across: &Loop, width: isize) -> bool {
 }
 
 /// Turns a matrix of `W`-byte elements: `along` is dense in the source, `across` in the destination.
-fn turn<const W: usize>(
-    (from, f): (&[u8], usize),
-    (to, t): (&mut [u8], usize),
-    along: Loop,
-    across: Loop,
-) {
+fn turn<const W: usize>((from, f): (&[u8], usize), (to, t): (&mut [u8], usize), along: Loop, across: Loop) {
     let at = |start: usize, step: isize, k: usize| start.wrapping_add_signed(step.wrapping_mul(k as isize));
     let rows = |first: usize| first..(first + SQUARE).min(across.count);
     let columns = |first: usize| first..(first + SQUARE).min(along.count);

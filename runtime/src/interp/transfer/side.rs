@@ -75,7 +75,9 @@ impl<'m> Side<'m> {
         let shape = match self.even(machine) {
             Some(even) if aligned => even,
             _ => {
-                self.iter().filter(|run| !run.skipped).try_for_each(|run| self.check(machine, run, element))?;
+                self.iter()
+                    .filter(|run| !run.skipped)
+                    .try_for_each(|run| self.check(machine, run, element))?;
                 Shape::Uneven
             }
         };
@@ -182,7 +184,8 @@ impl Placed<'_> {
         if !machine.options.check {
             return Ok(());
         }
-        let gap = self.side.iter().filter(|run| !run.skipped).find_map(|run| self.first_unwritten(machine, run));
+        let gap =
+            self.side.iter().filter(|run| !run.skipped).find_map(|run| self.first_unwritten(machine, run));
         match gap {
             Some(at) => Err(FaultKind::Uninitialised {
                 field: self.side.field,

@@ -59,6 +59,7 @@ pub use address::{
     walk_extent,
 };
 pub use dve::default_dve_programs;
+pub use refusals::refused_on;
 pub use rules::{RULES, Rule, RuleClass, Severity};
 
 use super::{DecodeError, Decoded, EngineId, Execution, Generation, Layout, Word, decode};

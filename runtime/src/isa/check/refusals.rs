@@ -136,6 +136,12 @@ pub(super) const REFUSED_ON: &[(u8, Generation, &Rule, &str)] = &[
     (op::TENSOR_SCALAR_IMM_LD_BITVEC, Generation::Maverick, NO_KERNEL, "a generation with a program"),
 ];
 
+/// The rule by which nothing runs an opcode on a generation that has it, if so.
+pub fn refused_on(opcode: u8, generation: Generation) -> Option<&'static Rule> {
+    let row = REFUSED_ON.iter().find(|(byte, on, ..)| *byte == opcode && *on == generation);
+    row.map(|(_, _, rule, _)| *rule)
+}
+
 /// Operand structs in which a set byte outside all fields has an unknown meaning, instead of being
 /// reserved (chapter 02 sections 8.2 to 8.7, chapter 05 section 3.6).
 pub(super) const UNKNOWN_PAYLOAD: &[LayoutId] =
