@@ -18,7 +18,7 @@ struct Row {
 
 impl Row {
     fn runs(&self) -> bool {
-        self.info.execution_on(self.generation) == Execution::Run
+        self.info.execution == Execution::Run
     }
 
     fn translated(&self) -> Option<&'static str> {

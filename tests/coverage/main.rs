@@ -6,7 +6,7 @@ mod manual;
 mod variants;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 use seqjit::runtime::isa::coverage::{self, Coverage};

@@ -44,7 +44,7 @@ pub type Variant = String;
 
 /// Generations on which a word of the opcode can run.
 pub fn generations(info: &OpcodeInfo) -> impl Iterator<Item = Generation> {
-    let runs = |g: &Generation| info.execution_on(*g) == Execution::Run;
+    let runs = |_: &Generation| info.execution == Execution::Run;
     let defined: Vec<Generation> =
         Generation::ALL.into_iter().filter(|g| info.is_defined_on(*g) && runs(g)).collect();
     defined.into_iter()

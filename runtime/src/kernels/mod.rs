@@ -31,6 +31,6 @@ pub mod rows_select;
 pub mod scan;
 pub mod shuffle;
 pub mod tiles;
-mod transpose;
+pub(crate) mod transpose;
 #[cfg(target_arch = "x86_64")]
 mod transpose4;

@@ -3,10 +3,10 @@
 use crate::num::Level;
 
 /// Rows and columns of a square.
-pub(super) const SQUARE: usize = 16;
+pub(crate) const SQUARE: usize = 16;
 
 /// Element `k` of `rows[n]` becomes element `n` of row `k`.
-pub(super) fn square(rows: &[&[u32; SQUARE]; SQUARE]) -> [[u32; SQUARE]; SQUARE] {
+pub(crate) fn square(rows: &[&[u32; SQUARE]; SQUARE]) -> [[u32; SQUARE]; SQUARE] {
     let mut out = [[0; SQUARE]; SQUARE];
     square_into(rows, &mut out);
     out

@@ -63,11 +63,16 @@ impl Machine {
 
     /// Splits a linear on-chip offset as DMA sees it into partition and byte.
     pub fn split_linear(&self, space: Space, offset: u64) -> (usize, usize) {
-        let pitch = match space {
-            Space::Sbuf => u64::from(self.generation.geometry().sbuf_pitch),
-            Space::Psum => u64::from(PSUM_PITCH),
-        };
+        let pitch = self.linear_pitch(space);
         ((offset / pitch) as usize, (offset % pitch) as usize)
+    }
+
+    /// Linear bytes from a partition to the next one.
+    pub(crate) fn linear_pitch(&self, space: Space) -> u64 {
+        match space {
+            Space::Sbuf => self.generation.geometry().sbuf_pitch.into(),
+            Space::Psum => PSUM_PITCH.into(),
+        }
     }
 
     /// Whether a run of bytes at a linear offset lies in the active bytes of one partition.

@@ -67,6 +67,11 @@ impl Buffer {
         &mut self.bytes
     }
 
+    /// All bytes, for writing; [`Self::note_written`] tells of it.
+    pub(super) fn host_mut(&mut self) -> &mut [u8] {
+        &mut self.bytes
+    }
+
     /// Writes a run. Panics if it does not lie in the buffer.
     pub fn write(&mut self, offset: usize, data: &[u8]) {
         self.bytes[offset..offset + data.len()].copy_from_slice(data);
@@ -80,7 +85,13 @@ impl Buffer {
         }
     }
 
-    fn note_written(&mut self, offset: usize, len: usize) {
+    /// Whether somebody wants to know of writes.
+    pub(super) fn tracks_writes(&self) -> bool {
+        self.written.is_some() || !self.watches.is_empty()
+    }
+
+    /// Records that a run of bytes now holds data.
+    pub(super) fn note_written(&mut self, offset: usize, len: usize) {
         if let Some(written) = &mut self.written {
             written.mark(offset, len);
         }
@@ -239,6 +250,10 @@ impl Dram {
     /// All buffers.
     pub fn buffers(&self) -> &[Buffer] {
         &self.buffers
+    }
+
+    pub(super) fn buffers_mut(&mut self) -> &mut [Buffer] {
+        &mut self.buffers
     }
 
     /// One buffer. Panics if there is none with this number.

@@ -101,6 +101,11 @@ impl Partitions {
         generation.geometry().active(space) as usize + ROW_PADDING
     }
 
+    /// All partitions, [`Self::pitch_of`] bytes apart.
+    pub(crate) fn host(&self) -> &[u8] {
+        &self.bytes
+    }
+
     /// All partitions, [`Self::pitch_of`] bytes apart, for code that keeps to the bounds of each itself.
     pub fn host_bytes(&mut self) -> &mut [u8] {
         &mut self.bytes

@@ -11,6 +11,7 @@ pub mod meeting;
 mod memory;
 mod notify;
 pub mod random;
+pub(crate) mod region;
 pub mod soc;
 mod sync;
 mod watch;

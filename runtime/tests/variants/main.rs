@@ -23,18 +23,18 @@ use seqjit_runtime::machine::Machine;
 use support::*;
 
 /// Where sources lie, and second sources.
-pub const A: u32 = 0x100;
-pub const B: u32 = 0x200;
+pub(crate) const A: u32 = 0x100;
+pub(crate) const B: u32 = 0x200;
 /// Where results lie, and second results.
-pub const OUT: u32 = 0x400;
-pub const OUT2: u32 = 0x500;
+pub(crate) const OUT: u32 = 0x400;
+pub(crate) const OUT2: u32 = 0x500;
 /// Columns of scalars.
-pub const COLUMN: u32 = 0x600;
-pub const COLUMN2: u32 = 0x640;
+pub(crate) const COLUMN: u32 = 0x600;
+pub(crate) const COLUMN2: u32 = 0x640;
 /// Registers that hold the addresses of the columns.
 const POINTERS: [(u8, u32); 2] = [(5, COLUMN), (6, COLUMN2)];
 
-pub const F: Dtype = Dtype::FP32;
+pub(crate) const F: Dtype = Dtype::FP32;
 const U: Dtype = Dtype::UINT32;
 
 thread_local! {
@@ -44,12 +44,12 @@ thread_local! {
 }
 
 /// The datatypes of whole bytes.
-pub fn dtypes() -> impl Iterator<Item = Dtype> + Clone {
+pub(crate) fn dtypes() -> impl Iterator<Item = Dtype> + Clone {
     (1..16).map(Dtype)
 }
 
 /// The bits of a number in a datatype; `None` if it does not hold it exactly.
-pub fn encode(value: f64, dtype: Dtype) -> Option<Vec<u8>> {
+pub(crate) fn encode(value: f64, dtype: Dtype) -> Option<Vec<u8>> {
     let info = dtype.info()?;
     let bytes = dtype.bytes();
     let bits = match info.kind {
@@ -86,17 +86,17 @@ fn float_bits(value: f64, (exponent_bits, mantissa_bits, bias): (u8, u8, i16)) -
 type Row = (usize, u32, Dtype, Vec<f64>);
 
 /// A word with what lies in memory before it and what does behind it.
-pub struct Trial {
-    pub generation: Generation,
-    pub engine: EngineId,
-    pub before: Vec<Word>,
-    pub word: Word,
+pub(crate) struct Trial {
+    pub(crate) generation: Generation,
+    pub(crate) engine: EngineId,
+    pub(crate) before: Vec<Word>,
+    pub(crate) word: Word,
     before_rows: Vec<Row>,
     after_rows: Vec<Row>,
 }
 
 impl Trial {
-    pub fn new<L: Layout>(generation: Generation, engine: EngineId, opcode: u8, operands: L) -> Trial {
+    pub(crate) fn new<L: Layout>(generation: Generation, engine: EngineId, opcode: u8, operands: L) -> Trial {
         Trial {
             generation,
             engine,
@@ -108,46 +108,46 @@ impl Trial {
     }
 
     /// A word of the vector engine of CAYMAN.
-    pub fn dve<L: Layout>(opcode: u8, operands: L) -> Trial {
+    pub(crate) fn dve<L: Layout>(opcode: u8, operands: L) -> Trial {
         Trial::new(Generation::Cayman, EngineId::Dve, opcode, operands)
     }
 
-    pub fn pool<L: Layout>(opcode: u8, operands: L) -> Trial {
+    pub(crate) fn pool<L: Layout>(opcode: u8, operands: L) -> Trial {
         Trial::new(Generation::Cayman, EngineId::Pool, opcode, operands)
     }
 
     /// The same with other operands.
-    pub fn with<L: Layout>(mut self, operands: L) -> Trial {
+    pub(crate) fn with<L: Layout>(mut self, operands: L) -> Trial {
         operands.write(&mut self.word);
         self
     }
 
-    pub fn on(mut self, generation: Generation) -> Trial {
+    pub(crate) fn on(mut self, generation: Generation) -> Trial {
         self.generation = generation;
         self
     }
 
-    pub fn after(mut self, words: &[Word]) -> Trial {
+    pub(crate) fn after(mut self, words: &[Word]) -> Trial {
         self.before = words.to_vec();
         self
     }
 
     /// What lies in partition 0.
-    pub fn put(self, address: u32, dtype: Dtype, values: &[f64]) -> Trial {
+    pub(crate) fn put(self, address: u32, dtype: Dtype, values: &[f64]) -> Trial {
         self.put_in(0, address, dtype, values)
     }
 
-    pub fn put_in(mut self, partition: usize, address: u32, dtype: Dtype, values: &[f64]) -> Trial {
+    pub(crate) fn put_in(mut self, partition: usize, address: u32, dtype: Dtype, values: &[f64]) -> Trial {
         self.before_rows.push((partition, address, dtype, values.to_vec()));
         self
     }
 
     /// What must lie in partition 0 afterwards.
-    pub fn gives(self, address: u32, dtype: Dtype, values: &[f64]) -> Trial {
+    pub(crate) fn gives(self, address: u32, dtype: Dtype, values: &[f64]) -> Trial {
         self.gives_in(0, address, dtype, values)
     }
 
-    pub fn gives_in(mut self, partition: usize, address: u32, dtype: Dtype, values: &[f64]) -> Trial {
+    pub(crate) fn gives_in(mut self, partition: usize, address: u32, dtype: Dtype, values: &[f64]) -> Trial {
         self.after_rows.push((partition, address, dtype, values.to_vec()));
         self
     }
@@ -161,7 +161,7 @@ impl Trial {
     }
 
     /// Runs the word, and looks.
-    pub fn check(&self) {
+    pub(crate) fn check(&self) {
         let findings = decode(&self.word, self.generation)
             .map(|w| check(&w, &CheckContext::new(self.generation, self.engine)));
         assert!(self.is_legal(), "{}: {findings:?}", self.told());
@@ -218,12 +218,12 @@ fn set_register(register: u8, value: u32) -> Word {
 }
 
 /// Tries all datatypes, one operand at a time and together, as far as the word may have them.
-pub fn sweep(make: impl Fn([Dtype; 3]) -> Trial) {
+pub(crate) fn sweep(make: impl Fn([Dtype; 3]) -> Trial) {
     assert!(tried(make) > 0, "no legal word");
 }
 
 /// The same on both engines of every generation, as far as they have the word.
-pub fn sweep_everywhere(opcode: u8, make: impl Fn(Trial, [Dtype; 3]) -> Trial) {
+pub(crate) fn sweep_everywhere(opcode: u8, make: impl Fn(Trial, [Dtype; 3]) -> Trial) {
     let mut all = 0;
     for generation in Generation::ALL {
         for engine in [EngineId::Dve, EngineId::Pool] {
@@ -256,19 +256,19 @@ fn tried(make: impl Fn([Dtype; 3]) -> Trial) -> usize {
 }
 
 /// Tries the same with other datatypes than FP32 for the rest.
-pub fn sweep_one(make: impl Fn(Dtype) -> Trial) {
+pub(crate) fn sweep_one(make: impl Fn(Dtype) -> Trial) {
     sweep(|d| make(d[0]));
 }
 
 /// The ways in which a scalar may be given: in the word, in a column, in a column that a register points to. Column 0 and 1
 /// hold the numbers as FP32.
-pub fn sources(column: usize, bits: u32) -> [(ImmSrc, Imm); 3] {
+pub(crate) fn sources(column: usize, bits: u32) -> [(ImmSrc, Imm); 3] {
     let (register, address) = POINTERS[column];
     [(ImmSrc::INSTRUCTION, Imm(bits)), (ImmSrc::PTR, Imm(address)), (ImmSrc::REG_PTR, Imm(register.into()))]
 }
 
 /// The bits of a number in a datatype, as a word holds them.
-pub fn bits_of(value: f64, dtype: Dtype) -> u32 {
+pub(crate) fn bits_of(value: f64, dtype: Dtype) -> u32 {
     let mut bytes = encode(value, dtype).unwrap();
     bytes.resize(4, 0);
     u32::from_le_bytes(bytes.try_into().unwrap())

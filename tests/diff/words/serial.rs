@@ -11,7 +11,7 @@ use seqjit::runtime::isa::layouts::{
 };
 use seqjit::runtime::isa::{AluOp, AluSet, Dtype, Layout, Tensor, Word, op};
 
-use super::{Maker, REGISTERS, WINDOW, number};
+use super::{Maker, REGISTERS, number};
 
 impl<R: RngCore> Maker<'_, R> {
     /// Makes a word of one of these families; `false`: the opcode is of none of them.

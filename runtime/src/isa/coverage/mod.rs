@@ -86,7 +86,7 @@ impl OpcodeInfo {
 
     /// Who runs it in native tiers, if anything does beside the interpreter for want of better.
     pub fn translated_on(&self, generation: Generation) -> Option<Lowering> {
-        let runs = self.exists_on(generation) && self.execution_on(generation) == Execution::Run;
+        let runs = self.exists_on(generation) && self.execution == Execution::Run;
         Some(self.lowering).filter(|lowering| runs && *lowering != Lowering::NotYet)
     }
 }
