@@ -10,8 +10,14 @@ type Pairs = BTreeSet<(u8, usize)>;
 
 /// Refused beside table B, with generations: CA everywhere (chapter 00, row of chapters 06 section 6 and 07); 4F 5F 70 71, which
 /// execute on C alone (decision 03-E24, 04-P2); 24 on V, where 9B takes its place (chapter 05 section 7.5).
-const REFUSED_ELSEWHERE: &[(u8, &[usize])] =
-    &[(0xCA, &[0, 1, 2, 3]), (0x4F, &[2, 3]), (0x5F, &[2, 3]), (0x70, &[2, 3]), (0x71, &[2, 3]), (0x24, &[3])];
+const REFUSED_ELSEWHERE: &[(u8, &[usize])] = &[
+    (0xCA, &[0, 1, 2, 3]),
+    (0x4F, &[2, 3]),
+    (0x5F, &[2, 3]),
+    (0x70, &[2, 3]),
+    (0x71, &[2, 3]),
+    (0x24, &[3]),
+];
 
 pub struct Manual {
     present: Pairs,
