@@ -8,8 +8,16 @@ use seqjit::runtime::isa::Generation;
 /// Opcodes and generations.
 type Pairs = BTreeSet<(u8, usize)>;
 
-/// Refused by a decision in chapter 00 beside table B (the row of chapters 06 section 6 and 07).
-const REFUSED_BY_DECISION: u8 = 0xCA;
+/// Refused beside table B, with generations: CA everywhere (chapter 00, row of chapters 06 section 6 and 07); 4F 5F 70 71, which
+/// execute on C alone (decision 03-E24, 04-P2); 24 on V, where 9B takes its place (chapter 05 section 7.5).
+const REFUSED_ELSEWHERE: &[(u8, &[usize])] = &[
+    (0xCA, &[0, 1, 2, 3]),
+    (0x4F, &[2, 3]),
+    (0x5F, &[2, 3]),
+    (0x70, &[2, 3]),
+    (0x71, &[2, 3]),
+    (0x24, &[3]),
+];
 
 pub struct Manual {
     present: Pairs,
@@ -22,7 +30,8 @@ impl Manual {
         let (opcodes, decisions) =
             (std::fs::read_to_string(opcodes?).unwrap(), std::fs::read_to_string(decisions?).unwrap());
         let mut refused = refusals(&decisions);
-        refused.extend((0..4).map(|generation| (REFUSED_BY_DECISION, generation)));
+        let elsewhere = REFUSED_ELSEWHERE.iter();
+        refused.extend(elsewhere.flat_map(|(byte, on)| on.iter().map(|generation| (*byte, *generation))));
         // The sentinel.
         refused.extend((0..4).map(|generation| (0xFF, generation)));
         Some(Manual { present: present(&opcodes), refused })
