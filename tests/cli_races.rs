@@ -135,6 +135,9 @@ fn both_checks_at_once_and_where_they_are_not_known() {
     let directory = tempfile::tempdir().unwrap();
     let path = Small::new().write(directory.path());
     seqjit(["run", &path, "--seed", "1", "--check", "uninit,races"]).expect(0);
+    // The value may be left out, also in front of the file.
+    seqjit(["run", "--seed", "1", "--check", &path]).expect(0);
+    seqjit(["run", "--seed", "1", "--check", "races", &path]).expect(0);
     seqjit(["run", &path, "--seed", "1", "--check", "everything"]).expect(2);
     seqjit(["diff", &path, "--check", "races"]).expect(2);
     seqjit(["debug", &path, "--seed", "1", "--check", "races"]).expect(2);

@@ -62,7 +62,7 @@ impl FromStr for Check {
         match text {
             "uninit" => Ok(Check::Uninit),
             "races" => Ok(Check::Races),
-            _ => Err("expected `uninit` or `races`; a file behind `--check` must come before it"),
+            _ => Err("expected `uninit` or `races`"),
         }
     }
 }

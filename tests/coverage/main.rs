@@ -49,13 +49,15 @@ fn every_variant_has_a_test() {
             wrong.push(format!("{} (0x{:02X}) has no test", info.name, info.byte));
         }
         let covered: BTreeSet<Variant> = rows().flat_map(named).collect();
-        let wanted = variants::of_opcode(info);
+        // The generations that are supported fully; words of later ones need a test, but not one of each variant.
+        let wanted = variants::of_opcode(info, |g| g <= Generation::Cayman);
+        let possible = variants::of_opcode(info, |_| true);
         let list = |of: Vec<&Variant>| of.into_iter().map(String::as_str).collect::<Vec<_>>().join(" ");
         let missing = list(wanted.difference(&covered).collect());
         if !missing.is_empty() {
             wrong.push(format!("{} (0x{:02X}): no test of {missing}", info.name, info.byte));
         }
-        let unknown = list(covered.difference(&wanted).collect());
+        let unknown = list(covered.difference(&possible).collect());
         if !unknown.is_empty() {
             wrong.push(format!("{} (0x{:02X}): there is no {unknown}", info.name, info.byte));
         }

@@ -44,15 +44,16 @@ pub type Variant = String;
 
 /// Generations on which a word of the opcode can run.
 pub fn generations(info: &OpcodeInfo) -> impl Iterator<Item = Generation> {
-    let runs = |_: &Generation| info.execution == Execution::Run;
-    let defined: Vec<Generation> =
-        Generation::ALL.into_iter().filter(|g| info.is_defined_on(*g) && runs(g)).collect();
-    defined.into_iter()
+    let runs = info.execution == Execution::Run;
+    Generation::ALL.into_iter().filter(move |g| runs && info.is_defined_on(*g))
 }
 
-/// All variants of an opcode on all generations.
-pub fn of_opcode(info: &'static OpcodeInfo) -> BTreeSet<Variant> {
-    generations(info).flat_map(|generation| Search { info, generation }.variants()).collect()
+/// All variants of an opcode on some generations.
+pub fn of_opcode(info: &'static OpcodeInfo, on: impl Fn(Generation) -> bool) -> BTreeSet<Variant> {
+    generations(info)
+        .filter(|g| on(*g))
+        .flat_map(|generation| Search { info, generation }.variants())
+        .collect()
 }
 
 /// The variants that a word is an example of.
