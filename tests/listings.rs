@@ -14,7 +14,7 @@ use seqjit::runtime::num::Level;
 use seqjit::{Engine, EngineOptions, Lowered, Options, Program, Session, asm};
 
 /// Name of the file, and the word on DVE.
-const WORDS: [(&str, &str); 11] = [
+const WORDS: [(&str, &str); 15] = [
     (
         "add_contiguous",
         "TENSOR_TENSOR op=ADD src0=fp32@0x4000[1,1,1][120,1,1] src1=fp32@0x8000[1,1,1][120,1,1] \
@@ -61,6 +61,29 @@ const WORDS: [(&str, &str); 11] = [
     (
         "subtract_registers",
         "ALU_OP op=SUBTRACT dtype=int32 src1_datasrc=IMMEDIATE dst_dtype=int32 src0_lo=1 dst_lo=1 immediate=1",
+    ),
+    (
+        "shift_bytes_by_scalar",
+        "TENSOR_SCALAR_BITVEC_OP accumulator_cmd=IDLE src=0x4000[1,1,1][120,1,1] in_dtype=uint8 out_dtype=uint8 \
+         num_active_channels=128 imm0_src=INSTRUCTION op0=LOGICAL_SHIFT_LEFT op1=BITWISE_NOT reverse_operands=NONE \
+         imm1_src=INSTRUCTION imm0=0x3 imm1=0x0 dst=0x8000[1,1,1][120,1,1]",
+    ),
+    (
+        "and_or_bytes",
+        "SCALAR_TENSOR_TENSOR_BITVEC src0=0x4000[1,1][120,1] src1=0x8000[1,1][120,1] op0=BITWISE_AND \
+         op1=BITWISE_OR reverse_operands=NONE imm0_src=PTR src_dtype=uint8,uint8 out_dtype=uint8 \
+         num_active_channels=128 imm0_dtype=uint8 accumulator_cmd=IDLE dst=0xc000[1,1][120,1] imm0=0x10000",
+    ),
+    (
+        "scalar_of_int16_and_two_tensors",
+        "SCALAR_TENSOR_TENSOR_ARITH src0=0x4000[1,1][120,1] src1=0x8000[1,1][120,1] op0=SUBTRACT op1=MULTIPLY \
+         reverse_operands=FIRST imm0_src=PTR src_dtype=fp32,bfloat16 out_dtype=fp32 num_active_channels=128 \
+         imm0_dtype=int16 accumulator_cmd=IDLE dst=0xc000[1,1][120,1] imm0=0x10000",
+    ),
+    (
+        "cast_predicated",
+        "CAST_PREDICATED in0_in1_dtype=uint8,fp32 out_dtype=bfloat16 op=BYPASS num_active_channels=128 \
+         src0=0x4000[1,1,1][120,1,1] src1=0x8000[1,1,1][120,1,1] dst=0xc000[1,1,1][120,1,1]",
     ),
     ("memset", "MEMSET value=1.5 dst=fp32@0x4000[1,1,1,1][120,1,1,1] channels=128"),
 ];

@@ -8,7 +8,8 @@ use seqjit_runtime::isa::{Decoded, Family};
 /// the word has none.
 pub(super) fn spoil(x: &mut Exec<'_>, w: &Decoded) {
     let fields = w.operands.layout().def().fields;
-    let Some(dst) = fields.iter().find(|f| f.name == "dst" && matches!(f.kind, Kind::Tensor(_))) else {
+    let Some(dst) = fields.iter().find(|f| matches!((f.name, f.kind), ("dst" | "dst0", Kind::Tensor(_))))
+    else {
         return spoil_state(x, w);
     };
     let start = Addr4(u32::from_le_bytes(std::array::from_fn(|i| w.word.0[dst.offset + i])));
@@ -25,6 +26,7 @@ fn spoil_state(x: &mut Exec<'_>, w: &Decoded) {
     match w.info.family {
         Family::Pe => core.pe.raw.iter_mut().for_each(|bits| *bits ^= 1),
         Family::Activation => core.act.resident = core.act.resident.is_none().then_some(0),
+        Family::TensorScalar => core.dve.scalars.0.iter_mut().for_each(|scalars| scalars[0] ^= 1),
         Family::Search => core.dve.search.keys[0] = core.dve.search.keys[0].map(|key| key + 1.0),
         Family::Gather => {
             core.pool.buffer.mask ^= 1;

@@ -1,7 +1,7 @@
 //! Conversions to and from FP32 in CLIF (chapter 03 section 6.3), bit for bit those of `runtime::num`.
 
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
-use cranelift_codegen::ir::types::{F32X4, I32X4};
+use cranelift_codegen::ir::types::{F32X4, I32, I32X4};
 use cranelift_codegen::ir::{InstBuilder, Value};
 use seqjit_runtime::isa::Dtype;
 use seqjit_runtime::num::{CANONICAL_NAN, Format, Fp8};
@@ -27,6 +27,24 @@ impl Emit<'_> {
     /// [`Emit::store_float`] makes it canonical.
     pub fn load_float(&mut self, dtype: Dtype, fp8: Fp8, at: Value, offset: i32, four: bool) -> Value {
         let bits = self.load(at, offset, dtype.bytes(), dtype.is_signed(), four);
+        self.widened(dtype, fp8, bits)
+    }
+
+    /// The FP32 value of a scalar operand, whose bits are zero-extended.
+    pub fn scalar_float(&mut self, dtype: Dtype, fp8: Fp8, scalar: Value) -> Value {
+        let bits = self.as_int(scalar);
+        let unused = 32 - 8 * dtype.bytes() as u32;
+        if unused == 0 || !dtype.is_signed() {
+            return self.widened(dtype, fp8, bits);
+        }
+        let high = self.shl(bits, unused);
+        let unused = self.b.ins().iconst(I32, i64::from(unused));
+        let bits = self.b.ins().sshr(high, unused);
+        self.widened(dtype, fp8, bits)
+    }
+
+    /// The FP32 values of elements that are extended to 32 bits as their datatype says.
+    fn widened(&mut self, dtype: Dtype, fp8: Fp8, bits: Value) -> Value {
         match Format::of(dtype, fp8) {
             Some(format) if dtype != Dtype::FP32R => self.decode(&format, bits),
             _ if dtype == Dtype::UINT32 => self.b.ins().fcvt_from_uint(F32X4, bits),
@@ -37,13 +55,18 @@ impl Emit<'_> {
 
     /// Converts FP32 and stores it.
     pub fn store_float(&mut self, value: Value, dtype: Dtype, fp8: Fp8, at: Value, offset: i32, four: bool) {
-        let code = match Format::of(dtype, fp8) {
+        let code = self.encode_float(value, dtype, fp8);
+        self.store(code, at, offset, dtype.bytes(), four);
+    }
+
+    /// FP32 as the code of a datatype, in the low bits; those above are any.
+    pub fn encode_float(&mut self, value: Value, dtype: Dtype, fp8: Fp8) -> Value {
+        match Format::of(dtype, fp8) {
             Some(_) if dtype == Dtype::FP32R => self.encode_fp32r(value),
             Some(format) => self.encode(&format, value),
             None if dtype == Dtype::FP32 => self.canonical(value),
             None => self.round_to_integer(dtype, value),
-        };
-        self.store(code, at, offset, dtype.bytes(), four);
+        }
     }
 
     /// The bits of a float, every NaN as 7FC00000.

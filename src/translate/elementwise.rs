@@ -1,5 +1,6 @@
 //! Lane-local words: the loop nest over their elements, and what happens to each of them.
 
+use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{F32X4, I8, I16, I32, I32X4, I64};
 use cranelift_codegen::ir::{BlockArg, InstBuilder, Type, Value};
 use seqjit_runtime::isa::{Dtype, Space, Tensor};
@@ -19,12 +20,19 @@ const UNROLL: usize = 4;
 pub struct Stream {
     dims: Dims,
     dtype: Dtype,
+    /// Whatever the word computes with, elements are zero-extended bits.
+    bits: bool,
 }
 
 impl Stream {
     /// Of a tensor operand; its address does not matter.
     pub fn new<const N: usize>(tensor: &Tensor<N>, dtype: Dtype) -> Stream {
-        Stream { dims: Dims::of(tensor, dtype.bytes()), dtype }
+        Stream { dims: Dims::of(tensor, dtype.bytes()), dtype, bits: false }
+    }
+
+    /// The same with elements that are not converted: predicates.
+    pub fn into_bits(self) -> Stream {
+        Stream { bits: true, ..self }
     }
 }
 
@@ -41,6 +49,25 @@ pub enum Compute {
     Float(Function),
     /// A function of 32-bit integers; the result is clamped to the datatype.
     Int(Function),
+    /// A function of bits, zero-extended to 32; the low bits of the result are stored.
+    Bits(Function),
+    /// A function of raw bits at the width of the elements, all of which have one width: of 16 bytes of them, or of one.
+    Whole(Function),
+    /// Elements of the destination are replaced where the first source, a predicate, is not zero, or where it is.
+    Where {
+        /// Replace where it is not zero.
+        nonzero: bool,
+        /// By what.
+        replace: Replace,
+    },
+}
+
+/// What replaces elements of the destination.
+pub enum Replace {
+    /// A function of bits; the low bits of the result are stored.
+    Bits(Function),
+    /// A function of FP32 values; the result is converted.
+    Float(Function),
 }
 
 impl Compute {
@@ -75,6 +102,9 @@ struct Body<'k> {
     steps: Vec<i64>,
     scalars: Vec<Value>,
 }
+
+/// Loads one element of a datatype, or four, from an address and an offset.
+type Load<B> = fn(&B, &mut Emit<'_>, Dtype, Value, i32, bool) -> Value;
 
 impl Elementwise {
     /// Emits the whole function: parameters are a [`Context`](super::Context) and a table of offsets, one an
@@ -234,7 +264,8 @@ impl Body<'_> {
         match self.word.compute {
             Compute::Raw => (from[0] == *to).then_some(16 / size),
             Compute::Fill => Some(16 / size),
-            Compute::Float(_) | Compute::Int(_) => Some(LANES),
+            Compute::Whole(_) => from.iter().all(|step| step == to).then_some(16 / size),
+            Compute::Float(_) | Compute::Int(_) | Compute::Bits(_) | Compute::Where { .. } => Some(LANES),
         }
     }
 
@@ -253,22 +284,75 @@ impl Body<'_> {
             }
             Compute::Fill => self.fill(e, to, to_offset, vector),
             Compute::Float(function) => {
-                let values =
-                    self.sources(e, pointers, &offset, vector, |body, e, dtype, at, offset, four| {
-                        e.load_float(dtype, body.key.fp8, at, offset, four)
-                    });
+                let values = self.sources(e, pointers, &offset, vector, Body::load_float);
                 let result = function(e, &values, &self.scalars);
                 e.store_float(result, dtype, self.key.fp8, to, to_offset, vector);
             }
             Compute::Int(function) => {
-                let values = self.sources(e, pointers, &offset, vector, |_, e, dtype, at, offset, four| {
-                    e.load(at, offset, dtype.bytes(), dtype.is_signed(), four)
-                });
+                let values = self.sources(e, pointers, &offset, vector, Body::load_int);
                 let result = function(e, &values, &self.scalars);
                 let code = e.clamp(dtype, result);
                 e.store(code, to, to_offset, dtype.bytes(), vector);
             }
+            Compute::Bits(function) => {
+                let values = self.sources(e, pointers, &offset, vector, Body::load_bits);
+                let result = function(e, &values, &self.scalars);
+                e.store(result, to, to_offset, dtype.bytes(), vector);
+            }
+            Compute::Whole(function) => {
+                let kind = element_type(dtype.bytes(), vector);
+                let values: Vec<Value> =
+                    (0..last).map(|i| e.b.ins().load(kind, memory(), pointers[i], offset(i))).collect();
+                let result = function(e, &values, &self.scalars);
+                let result = if vector { e.spoil(result) } else { result };
+                e.b.ins().store(memory(), result, to, to_offset);
+            }
+            Compute::Where { nonzero, replace } => {
+                let (values, code) = self.replacement(e, replace, pointers, &offset, vector);
+                let before = e.load(to, to_offset, dtype.bytes(), false, vector);
+                let zero = e.int(0);
+                let condition = if *nonzero { IntCC::NotEqual } else { IntCC::Equal };
+                let replaced = e.icmp(condition, values[0], zero);
+                let result = e.select(replaced, code, before);
+                e.store(result, to, to_offset, dtype.bytes(), vector);
+            }
         }
+    }
+
+    /// The elements of the sources, and the code of what replaces those of the destination.
+    fn replacement(
+        &self,
+        e: &mut Emit<'_>,
+        replace: &Replace,
+        pointers: &[Value],
+        offset: &dyn Fn(usize) -> i32,
+        vector: bool,
+    ) -> (Vec<Value>, Value) {
+        match replace {
+            Replace::Bits(function) => {
+                let values = self.sources(e, pointers, offset, vector, Body::load_bits);
+                let code = function(e, &values, &self.scalars);
+                (values, code)
+            }
+            Replace::Float(function) => {
+                let values = self.sources(e, pointers, offset, vector, Body::load_float);
+                let result = function(e, &values, &self.scalars);
+                let code = e.encode_float(result, self.word.destination.dtype, self.key.fp8);
+                (values, code)
+            }
+        }
+    }
+
+    fn load_float(&self, e: &mut Emit<'_>, dtype: Dtype, at: Value, offset: i32, four: bool) -> Value {
+        e.load_float(dtype, self.key.fp8, at, offset, four)
+    }
+
+    fn load_int(&self, e: &mut Emit<'_>, dtype: Dtype, at: Value, offset: i32, four: bool) -> Value {
+        e.load(at, offset, dtype.bytes(), dtype.is_signed(), four)
+    }
+
+    fn load_bits(&self, e: &mut Emit<'_>, dtype: Dtype, at: Value, offset: i32, four: bool) -> Value {
+        e.load(at, offset, dtype.bytes(), false, four)
     }
 
     /// The next elements of every source.
@@ -278,11 +362,12 @@ impl Body<'_> {
         pointers: &[Value],
         offset: &dyn Fn(usize) -> i32,
         vector: bool,
-        load: impl Fn(&Self, &mut Emit<'_>, Dtype, Value, i32, bool) -> Value,
+        load: Load<Self>,
     ) -> Vec<Value> {
         let mut values = Vec::new();
         for (i, stream) in self.word.sources.iter().enumerate() {
             let (dtype, step) = (stream.dtype, self.steps[i]);
+            let load = if stream.bits { Body::load_bits } else { load };
             let contiguous = step == dtype.bytes() as i64;
             let first = load(self, e, dtype, pointers[i], offset(i), vector && contiguous);
             let value = match step {

@@ -5,8 +5,10 @@
 //! describes the loops of a shape, from its key alone. An opcode whose arithmetic dominates has a kernel of the
 //! runtime instead: nothing is compiled for it, and `bind` gives what runs it.
 
+pub mod accumulator;
 pub mod activation;
 mod alu;
+mod bits;
 mod compile;
 pub mod control;
 mod convert;
@@ -14,17 +16,24 @@ pub mod copy;
 mod elementwise;
 mod emit;
 pub mod fill;
+pub mod generator;
 mod nest;
 mod odometer;
 pub mod pe;
+pub mod predicated;
 pub mod pseudo;
 pub mod register_alu;
 mod registers;
+pub mod scalar_tensor_tensor;
 pub mod select;
 pub mod tensor_reduce;
 pub mod tensor_scalar;
+pub mod tensor_scalar_addr;
+pub mod tensor_scalar_cache;
+pub mod tensor_scalar_multi;
 pub mod tensor_tensor;
 pub mod test_event;
+pub mod wide;
 
 pub use compile::{Code, CodeMemory, CompileError, Context, Isa, list};
 pub use control::{Control, of as control};

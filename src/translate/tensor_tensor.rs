@@ -4,8 +4,10 @@ use seqjit_runtime::interp::tensor_tensor::{self as interp, Operation};
 use seqjit_runtime::interp::{Exec, FaultKind};
 use seqjit_runtime::isa::layouts::S3S3D3_TT;
 use seqjit_runtime::isa::{AluOp, Decoded};
-use seqjit_runtime::kernels::rows;
+use seqjit_runtime::kernels::{rows, rows_bits};
+use seqjit_runtime::num::eval_bitvec;
 
+use super::bits::{self, Other};
 use super::elementwise::{Compute, Elementwise, Stream};
 use super::nest::is_long_row;
 use super::{Binding, Bound, Inline, Kernel, Refusal, alu, convert, operands};
@@ -26,6 +28,52 @@ fn bind(x: &Exec<'_>, w: &Decoded) -> Result<Binding, FaultKind> {
         lanes: operation.lanes,
         variant: operation.integer_operator.map_or(0, |op| op.0),
     })
+}
+
+/// TENSOR_TENSOR_BITVEC_OP (section 3.1): raw bits at the width of the result. Shifts, whose counts differ from element to
+/// element, and long rows have a kernel.
+pub const fn bitvec() -> Inline {
+    Inline { bind: bind_bits, build: build_bits, kernel: bits_kernel }
+}
+
+fn bind_bits(x: &Exec<'_>, w: &Decoded) -> Result<Binding, FaultKind> {
+    Ok(Binding { variant: 0, ..bind(x, w)? })
+}
+
+fn bits_kernel(_: &Exec<'_>, w: &Decoded) -> Option<Kernel> {
+    let o = operands::<S3S3D3_TT>(w).ok()?;
+    let dtypes = [o.in0_in1_dtype.low(), o.in0_in1_dtype.high(), o.out_dtype];
+    let inline =
+        dtypes.iter().all(|dtype| dtype.bytes() == o.out_dtype.bytes()) && bits::check(o.op, false).is_ok();
+    let [a, b, to] = dtypes;
+    let rows = is_long_row(&o.src0, a) && is_long_row(&o.src1, b) && is_long_row(&o.dst, to);
+    (!inline || rows).then_some(Kernel {
+        bind: |x, w| {
+            let operation = interp::resolve(x, w)?;
+            eval_bitvec(operation.op, 0, 0, 32).map_err(|_| Refusal::Operator(operation.op))?;
+            if operation.sources.iter().any(|source| source.count != operation.dst.count) {
+                return Err(Refusal::Dimensions);
+            }
+            Ok(Box::new(move |x| {
+                rows_bits::tensor_tensor(&operation, x);
+                true
+            }))
+        },
+    })
+}
+
+fn build_bits(_: &ShapeKey, w: &Decoded) -> Result<Elementwise, Refusal> {
+    let o = operands::<S3S3D3_TT>(w)?;
+    let op = o.op;
+    bits::check(op, false)?;
+    let compute = Compute::Whole(Box::new(move |e, s, _| e.bits_op(op, s[0], Other::Tensor(s[1]))));
+    let dtypes = [o.in0_in1_dtype.low(), o.in0_in1_dtype.high()];
+    if let Some(other) = dtypes.into_iter().find(|dtype| dtype.bytes() != o.out_dtype.bytes()) {
+        return Err(Refusal::Datatype(other));
+    }
+    let sources = vec![Stream::new(&o.src0, dtypes[0]), Stream::new(&o.src1, dtypes[1])];
+    let destination = Stream::new(&o.dst, o.out_dtype);
+    Ok(Elementwise { lanes: o.num_active_channels, sources, destination, scalars: Vec::new(), compute })
 }
 
 /// TENSOR_TENSOR_ADD_BF16 (section 3.4).

@@ -1,6 +1,7 @@
 //! Random legal words of the translated families, and data for them.
 
 mod data;
+mod elementwise;
 mod lanes;
 mod transfers;
 
@@ -30,7 +31,14 @@ pub fn opcodes(generation: Generation) -> Vec<u8> {
     let refused =
         |byte| refused_on(byte, generation).is_some_and(|rule| rule.class == RuleClass::Unsupported);
     let rows = rows.filter(|i| !refused(i.byte));
-    rows.map(|info| info.byte).filter(|byte| is_native(*byte) || has_generator(generation, *byte)).collect()
+    let rows = rows.map(|info| info.byte).filter(|byte| is_native(*byte) || has_generator(generation, *byte));
+    rows.filter(|byte| is_wanted(*byte)).collect()
+}
+
+/// Whether `SEQJIT_DIFF_OPCODES`, if it is set, lists an opcode: bytes in hexadecimal with commas between.
+fn is_wanted(opcode: u8) -> bool {
+    let Ok(list) = std::env::var("SEQJIT_DIFF_OPCODES") else { return true };
+    list.split(',').any(|byte| u8::from_str_radix(byte, 16).expect("a byte in hexadecimal") == opcode)
 }
 
 /// Whether the opcode table says that it runs without the interpreter.
@@ -276,7 +284,12 @@ impl<R: RngCore> Maker<'_, R> {
             | op::TENSOR_REDUCE_MAX_BF16 => self.tensor_reduce(opcode),
             op::TENSOR_SCALAR_AFFINE_SELECT => self.affine_select(),
             op::LDWEIGHTS | op::MATMUL => self.pe(opcode),
-            _ => return self.control(opcode) || self.data(opcode) || self.transfers(opcode),
+            _ => {
+                return self.control(opcode)
+                    || self.data(opcode)
+                    || self.transfers(opcode)
+                    || self.elementwise(opcode);
+            }
         }
         true
     }

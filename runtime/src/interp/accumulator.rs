@@ -1,7 +1,7 @@
 //! The reduce accumulators of DVE (chapter 04 section 2.6).
 
 use super::lanes::for_each_stretch;
-use super::{Access, Exec, FaultKind, Flow};
+use super::{Access, Exec, FaultKind, Flow, Walk};
 use crate::isa::field::AccumCmd;
 use crate::isa::layouts::D1_RD;
 use crate::isa::{Decoded, PARTITIONS};
@@ -9,7 +9,7 @@ use crate::num;
 
 /// The accumulators of a word's lanes while it runs. They belong to the partitions of the destination (chapter 00
 /// A14).
-pub(super) struct Accumulators {
+pub(crate) struct Accumulators {
     first: usize,
     idle: bool,
     values: Vec<f32>,
@@ -50,6 +50,11 @@ impl Accumulators {
         }
     }
 
+    /// The accumulators of all lanes, for more of them at once than [`fold`](Self::fold) does; `None` for IDLE.
+    pub fn lanes(&mut self) -> Option<&mut [f32]> {
+        (!self.idle).then_some(&mut self.values[..])
+    }
+
     /// Keeps the results for the words that follow.
     pub fn store(self, x: &mut Exec<'_>) {
         let kept = &mut x.core().dve.accumulator[self.first..];
@@ -63,7 +68,7 @@ impl Accumulators {
 /// their negatives, and keeps them.
 pub fn read(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
     let o = *x.operands::<D1_RD>(w)?;
-    let dst = x.tensor("dst", &o.dst, o.dtype, o.num_active_channels, Access::Write)?;
+    let dst = resolve(x, w)?;
     let sign = if o.negated == 0 { 1.0 } else { -1.0 };
     let values: [f32; PARTITIONS] = x.core().dve.accumulator.map(|v| v * sign);
     let fp8 = x.core().spec.fp8;
@@ -73,4 +78,10 @@ pub fn read(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
         }
     });
     Ok(Flow::Next)
+}
+
+/// The destination of [`read`] after all checks of its address.
+pub fn resolve(x: &Exec<'_>, w: &Decoded) -> Result<Walk, FaultKind> {
+    let o = x.operands::<D1_RD>(w)?;
+    x.tensor("dst", &o.dst, o.dtype, o.num_active_channels, Access::Write)
 }

@@ -50,7 +50,8 @@ impl Form {
     }
 
     /// The result of one element; all values extended to 64 bits by their datatypes.
-    fn eval(self, x: i64, [imm0, imm1]: [i64; 2], from: Dtype) -> i64 {
+    #[inline(always)]
+    pub(crate) fn eval(self, x: i64, [imm0, imm1]: [i64; 2], from: Dtype) -> i64 {
         match self {
             Form::MultiplyAdd => imm1.wrapping_add(x.wrapping_mul(imm0)),
             Form::Add => imm0.wrapping_add(x),
@@ -73,7 +74,7 @@ pub enum Immediate {
 
 impl Immediate {
     /// The value of one lane, extended by its datatype.
-    fn fetch(&self, core: &Core, lane: usize, dtype: Dtype) -> i64 {
+    pub(crate) fn fetch(&self, core: &Core, lane: usize, dtype: Dtype) -> i64 {
         let mut bytes = [0; 8];
         match self {
             Immediate::Value(bits) => bytes = bits.to_le_bytes(),

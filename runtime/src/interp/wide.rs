@@ -8,9 +8,14 @@ use crate::num;
 
 /// TENSOR_TENSOR_INT_WIDE: `dst1:dst0 = src0 op src1`.
 pub fn tensor_tensor(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
+    resolve_tensor(x, w)?.run(x)
+}
+
+/// The operands of [`tensor_tensor`] after all checks of their addresses.
+pub fn resolve_tensor(x: &Exec<'_>, w: &Decoded) -> Result<Wide, FaultKind> {
     let o = *x.operands::<S2S2D2D2_TT>(w)?;
     let lanes = o.num_active_channels;
-    let word = Wide {
+    Ok(Wide {
         op: o.op,
         dtypes: [o.src_dtype.low(), o.src_dtype.high(), o.dst_dtype.low(), o.dst_dtype.high()],
         src: x.tensor("src0", &o.src0, o.src_dtype.low(), lanes, Access::Read)?,
@@ -18,15 +23,19 @@ pub fn tensor_tensor(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
         low: x.tensor("dst0", &o.dst0, o.dst_dtype.low(), lanes, Access::Write)?,
         high: x.tensor("dst1", &o.dst1, o.dst_dtype.high(), lanes, Access::Write)?,
         lanes: lanes.into(),
-    };
-    word.run(x)
+    })
 }
 
 /// TENSOR_SCALAR_INT_WIDE: the same with a scalar on the right.
 pub fn tensor_scalar(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
+    resolve_scalar(x, w)?.run(x)
+}
+
+/// The operands of [`tensor_scalar`] after all checks of their addresses.
+pub fn resolve_scalar(x: &Exec<'_>, w: &Decoded) -> Result<Wide, FaultKind> {
     let o = *x.operands::<S2D2D2_TS_WIDE>(w)?;
     let lanes = o.num_active_channels;
-    let word = Wide {
+    Ok(Wide {
         op: o.op,
         dtypes: [o.src_dtype.low(), o.src_dtype.high(), o.dst_dtype.low(), o.dst_dtype.high()],
         src: x.tensor("src", &o.src, o.src_dtype.low(), lanes, Access::Read)?,
@@ -34,36 +43,43 @@ pub fn tensor_scalar(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
         low: x.tensor("dst0", &o.dst0, o.dst_dtype.low(), lanes, Access::Write)?,
         high: x.tensor("dst1", &o.dst1, o.dst_dtype.high(), lanes, Access::Write)?,
         lanes: lanes.into(),
-    };
-    word.run(x)
+    })
 }
 
 /// The right operand.
-enum Right {
+#[derive(Clone, Copy, Debug)]
+pub enum Right {
+    /// Elements.
     Tensor(Walk),
+    /// One value, or one a lane.
     Scalar(LaneScalar),
 }
 
 /// A word whose addresses have been checked.
-struct Wide {
-    op: AluOp,
+#[derive(Clone, Copy, Debug)]
+pub struct Wide {
+    /// What is computed, on 64 bits.
+    pub op: AluOp,
     /// Of the sources, then of the destinations.
-    dtypes: [Dtype; 4],
-    src: Walk,
-    right: Right,
-    low: Walk,
-    high: Walk,
-    lanes: usize,
+    pub dtypes: [Dtype; 4],
+    /// The left operand.
+    pub src: Walk,
+    /// The right operand.
+    pub right: Right,
+    /// The low halves of the results.
+    pub low: Walk,
+    /// The high halves.
+    pub high: Walk,
+    /// Lanes.
+    pub lanes: usize,
 }
 
 impl Wide {
     /// Two destinations: element by element, which is the definition of overlap (decision 04-A1).
     fn run(&self, x: &mut Exec<'_>) -> Result<Flow, FaultKind> {
         let logical = self.op == AluOp::LOGICAL_SHIFT_RIGHT;
+        self.check()?;
         let op = self.operator()?;
-        if let Some(other) = self.dtypes.iter().find(|d| !d.is_integer() || d.is_64bit()) {
-            return Err(FaultKind::illegal("dst_dtype", other.text(), "integers of at most 32 bits"));
-        }
         let core = x.core();
         let scalars: Vec<i64> = (0..self.lanes)
             .map(|lane| match &self.right {
@@ -97,6 +113,15 @@ impl Wide {
         Ok(Flow::Next)
     }
 
+    /// Operator and datatypes, which must show before the first effect.
+    pub fn check(&self) -> Result<(), FaultKind> {
+        self.operator()?;
+        match self.dtypes.iter().find(|d| !d.is_integer() || d.is_64bit()) {
+            Some(other) => Err(FaultKind::illegal("dst_dtype", other.text(), "integers of at most 32 bits")),
+            None => Ok(()),
+        }
+    }
+
     /// The operator on operands widened to 64 bits (decisions 04-W1 and W2); shift counts are unsigned.
     fn operator(&self) -> Result<fn(i64, i64) -> i64, FaultKind> {
         Ok(match self.op {
@@ -120,7 +145,7 @@ fn next(core: &Core, walk: &Walk, at: &mut super::Cursor, lane: usize, dtype: Dt
 }
 
 /// The first element of `bytes`, extended by its datatype.
-fn integer(bytes: &[u8], dtype: Dtype) -> i64 {
+pub(crate) fn integer(bytes: &[u8], dtype: Dtype) -> i64 {
     let mut value = [0];
     num::unpack_int(&bytes[..dtype.bytes()], dtype, &mut value);
     value[0]

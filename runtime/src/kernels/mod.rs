@@ -10,9 +10,13 @@ mod matmul_amx;
 mod matmul_simd;
 pub mod pe;
 mod pe_moving;
+pub mod preloaded;
 pub mod reduce;
 pub mod rows;
+pub mod rows_accumulate;
+pub mod rows_bits;
 mod rows_direct;
+pub mod rows_integer;
 pub mod rows_select;
 pub(crate) mod transpose;
 #[cfg(target_arch = "x86_64")]

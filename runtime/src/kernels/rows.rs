@@ -73,7 +73,7 @@ pub(super) fn chunk(sources: &[&Walk], destination: &Walk) -> usize {
 }
 
 /// Runs `body(core, lane, n)` for every stretch of every lane, lanes ascending; `restart` before each lane.
-fn stretches(lanes: usize, count: usize, chunk: usize, mut body: impl FnMut(usize, usize, bool)) {
+pub(super) fn stretches(lanes: usize, count: usize, chunk: usize, mut body: impl FnMut(usize, usize, bool)) {
     for lane in 0..lanes {
         let mut left = count;
         while left > 0 {

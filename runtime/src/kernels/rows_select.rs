@@ -37,8 +37,8 @@ pub fn affine_select(o: &AffineSelect, x: &mut Exec<'_>) -> bool {
     true
 }
 
-/// The masks of lane 0, wrapping at 32 bits.
-fn masks(generator: &Data4d, count: usize) -> Vec<i32> {
+/// The generated numbers of lane 0, wrapping at 32 bits (chapter 04 section 9).
+pub(super) fn masks(generator: &Data4d, count: usize) -> Vec<i32> {
     let mut index = [0; 4];
     let mut value = generator.base;
     let mut masks = Vec::with_capacity(count);
