@@ -127,7 +127,9 @@ fn slot(program: &Program, engine: EngineId, n: usize) -> u64 {
 
 #[test]
 fn what_is_not_waited_for_is_a_race_under_every_schedule() {
-    let cases: [(&str, &str, &str, &[[(EngineId, usize, bool); 2]]); 5] = [
+    /// Two words that race: engine, slot, whether it writes.
+    type Pair = [(EngineId, usize, bool); 2];
+    let cases: [(&str, &str, &str, &[Pair]); 5] = [
         ("after load_a, load_b", "after add", "after again", &[]),
         // The transfer of b (word 1 of SP) and the first addition.
         ("after load_a", "after add", "after again", &[[(EngineId::Dve, 0, false), (EngineId::Sp, 1, true)]]),

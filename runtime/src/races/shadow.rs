@@ -233,6 +233,7 @@ impl Segments {
 }
 
 #[cfg(test)]
+#[expect(clippy::single_range_in_vec_init, reason = "areas of one run are meant")]
 mod tests {
     use super::super::clock::{Lanes, Part};
     use super::*;

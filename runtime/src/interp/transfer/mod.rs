@@ -1,7 +1,7 @@
 //! Moving the bytes of a DMA transfer (chapter 06 section 6, chapter 07 section 5.3).
 //!
 //! Where both patterns go in even steps, which all but those with skipped runs do, the bytes go straight from
-//! memory to memory: [`nest`] finds the longest runs that both have. Others are read into a buffer and written
+//! memory to memory: `nest` finds the longest runs that both have. Others are read into a buffer and written
 //! from it, as are moves inside one memory, whose source is read before anything is written (C7-7).
 
 mod nest;
