@@ -26,10 +26,10 @@ fn operand() -> MxPattern1 {
 
 pub fn mx_weights() -> SMX1_LW {
     SMX1_LW {
-        src: operand(),
+        src: MxPattern1 { num_elem: 512, ..operand() },
         in_dtype: Dtype::FP8_EXP4,
         num_active_rows: 128,
-        num_active_cols: 64,
+        num_active_cols: 128,
         row_grp: 0xF,
         col_grp: 0xF,
     }
@@ -40,7 +40,7 @@ fn mx_product() -> SMX1D3_MM {
         src: operand(),
         in_dtype: Dtype::FP8_EXP4,
         num_active_rows: 128,
-        num_active_cols: 64,
+        num_active_cols: 128,
         out_dtype: Dtype::FP32,
         psum_accumulate_flags: PsumAcc(6),
         row_grp: 0xF,
@@ -140,6 +140,7 @@ pub fn cases() -> Vec<Case> {
 
 fn mx_cases() -> Vec<Case> {
     let src = |src| word(op::LDWEIGHTS_MX, SMX1_LW { src, ..mx_weights() });
+    let operand = || mx_weights().src;
     let product = |o| word(op::MATMUL_MX, o);
     let open = "1: the order of lanes and scales is not known otherwise";
     vec![
@@ -174,7 +175,7 @@ fn mx_cases() -> Vec<Case> {
             "element-count",
             (24, "src"),
             "252",
-            "256",
+            "512",
         ),
         error(
             PE_M,
