@@ -51,7 +51,6 @@ fn every_tensor_operand_obeys_the_address_rules() {
         let partition = match (info.byte, field.name) {
             (op::GET_SEQUENCE_BOUNDS | op::PE_MANAGE_SEED, _) => "start-partition",
             (op::CROSS_LANE_REDUCE_ARITH | op::CROSS_LANE_REDUCE_BITVEC, "dst") => "start-partition",
-            (op::MATMUL_MX, "dst") => "start-partition",
             _ => "partition-extent",
         };
         assert!(reports(place, &at(address | pitch), partition, field.offset), "{name}");
