@@ -112,7 +112,7 @@ pub fn convert(o: &copy::Conversion, x: &mut Exec<'_>) {
     let fp8 = core.spec.fp8;
     let mut values = Vec::new();
     if !o.reciprocal
-        && let Some(mut direct) = Direct::new(core, [&o.src], &o.dst)
+        && let Some(mut direct) = Direct::new(core, [&o.src], &o.dst, o.lanes)
     {
         for lane in 0..o.lanes {
             let ([from], to) = direct.rows(lane);
@@ -182,7 +182,7 @@ fn tensor_tensor_float(o: &tensor_tensor::Operation, core: &mut Core) {
     let [from0, from1, to] = o.dtypes;
     let [src0, src1] = &o.sources;
     if o.dtypes == [Dtype::FP32; 3]
-        && let Some(mut direct) = Direct::new(core, [src0, src1], &o.dst)
+        && let Some(mut direct) = Direct::new(core, [src0, src1], &o.dst, o.lanes)
         && direct.is_aligned()
     {
         let done = rows_direct::tensors(o.op, &mut direct, o.lanes);
@@ -236,7 +236,7 @@ pub fn tensor_scalar(o: &tensor_scalar::Operands, x: &mut Exec<'_>) {
     let Some(first) = first else { return };
     let [(op0, reverse0), (op1, reverse1)] = o.operators;
     if [o.in_dtype, o.out_dtype] == [Dtype::FP32; 2]
-        && let Some(mut direct) = Direct::new(core, [&o.src], &o.dst)
+        && let Some(mut direct) = Direct::new(core, [&o.src], &o.dst, o.lanes)
         && direct.is_aligned()
     {
         let second = second.as_ref().map(|scalars| (op1, reverse1, scalars));

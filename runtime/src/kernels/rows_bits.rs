@@ -21,7 +21,7 @@ pub fn tensor_tensor(o: &tensor_tensor::Operation, x: &mut Exec<'_>) {
     let size = o.dst.size;
     if src0.size == size
         && src1.size == size
-        && let Some(mut direct) = Direct::new(core, [src0, src1], &o.dst)
+        && let Some(mut direct) = Direct::new(core, [src0, src1], &o.dst, o.lanes)
     {
         for lane in 0..o.lanes {
             let ([a, b], out) = direct.rows(lane);

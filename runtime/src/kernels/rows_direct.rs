@@ -11,6 +11,8 @@ use crate::num::{LaneRows, Rhs, UnsupportedOp, map2_lanes};
 pub(super) struct Direct<'c, const N: usize> {
     sources: [Place; N],
     destination: Place,
+    /// No lane writes what another one reads.
+    independent: bool,
     _core: PhantomData<&'c mut Core>,
 }
 
@@ -28,11 +30,17 @@ struct Place {
 
 impl<'c, const N: usize> Direct<'c, N> {
     /// `None` where the operands are not like that.
-    pub(super) fn new(core: &'c mut Core, sources: [&Walk; N], destination: &Walk) -> Option<Direct<'c, N>> {
+    pub(super) fn new(
+        core: &'c mut Core,
+        sources: [&Walk; N],
+        destination: &Walk,
+        lanes: usize,
+    ) -> Option<Direct<'c, N>> {
         let fits = |walk: &&Walk| walk.is_contiguous() && walk.is_apart_from(destination, 1);
         if !destination.is_contiguous() || !sources.iter().all(fits) {
             return None;
         }
+        let independent = sources.iter().all(|walk| walk.is_apart_from(destination, lanes));
         let memories = [core.sbuf.host_bytes(), core.psum.host_bytes()].map(|m| (m.as_mut_ptr(), m.len()));
         let place = |walk: &Walk| Place::new(memories[walk.space as usize], walk);
         let destination = place(destination)?;
@@ -40,7 +48,7 @@ impl<'c, const N: usize> Direct<'c, N> {
         for (place_of, walk) in places.iter_mut().zip(sources) {
             *place_of = place(walk)?;
         }
-        Some(Direct { sources: places, destination, _core: PhantomData })
+        Some(Direct { sources: places, destination, independent, _core: PhantomData })
     }
 
     /// Whether all rows lie so that they can be rows of floats.
@@ -132,7 +140,7 @@ pub(super) fn scalars(
         return map2_lanes(first.0, &mut Through { direct, step: first }, lanes);
     };
     let row = direct.destination.bytes / 4;
-    let together = (BETWEEN / row.max(1)).max(1);
+    let together = if direct.independent { (BETWEEN / row.max(1)).max(1) } else { 1 };
     let mut between = vec![0.0; together * row];
     for base in (0..lanes).step_by(together) {
         let block = together.min(lanes - base);

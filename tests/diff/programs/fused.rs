@@ -266,3 +266,36 @@ fn a_wrong_lowering_is_found_in_runs() {
     }
     assert_eq!(difference(&pair::engines(None), &program, Tier::Jit, &setting), None);
 }
+
+/// Words of long rows whose lanes read what the lane before has written: rows of several lanes may not be read first.
+#[test]
+fn lanes_may_depend_on_each_other() {
+    let words = [
+        "TENSOR_SCALAR ops=MULTIPLY,ADD imm=0.5,3.0 src=fp32@{}[1,1,1][136,1,1] dst=fp32@{}[1,1,1][136,1,1]",
+        "TENSOR_SCALAR ops=ADD,BYPASS imm=0.5,0 src=fp32@{}[1,1,1][136,1,1] dst=fp32@{}[1,1,1][136,1,1]",
+        "TENSOR_TENSOR op=ADD src0=fp32@{}[1,1,1][136,1,1] src1=fp32@0x2000[1,1,1][136,1,1] dst=fp32@{}[1,1,1][136,1,1]",
+        "COPY src=fp32@{}[1,1,1,1][136,1,1,1] dst=fp32@{}[1,1,1,1][136,1,1,1]",
+        "CAST src=bfloat16@{}[1,1,1,1][136,1,1,1] dst=fp32@{}[1,1,1,1][136,1,1,1]",
+    ];
+    // Row 0, and the same bytes of row 1.
+    let (here, next) = ("0x0", "0x40000");
+    for word in words {
+        for (from, to) in [(here, next), (next, here), (here, here)] {
+            let word = word.replacen("{}", from, 1).replacen("{}", to, 1);
+            let source = format!("{}DVE {word} channels=100\n", head(Generation::Cayman));
+            let bytes = asm::assemble_program(&source, "lanes.s").unwrap_or_else(|e| panic!("{e}"));
+            let program = Program::from_bytes(&bytes, &Default::default()).unwrap();
+            for engine in pair::engines(None) {
+                let level = engine.options().cpu;
+                let setting = Setting {
+                    schedule: Schedule::Fixed,
+                    check: false,
+                    trace: false,
+                    stops: [100, 101],
+                    level,
+                };
+                assert_eq!(difference(&[engine], &program, Tier::Jit, &setting), None, "{word} {level}");
+            }
+        }
+    }
+}
