@@ -22,4 +22,5 @@ pub use load::{IoTensor, LoadError, WordFinding};
 pub use neff::npy::{self, Tensor};
 pub use program::{OpenError, Program};
 pub use seqjit_runtime as runtime;
+pub use seqjit_runtime::races::{Race, RaceReport};
 pub use translate::Refusal;

@@ -44,6 +44,8 @@ struct Inner {
     outputs: Vec<IoTensor>,
     warnings: Vec<String>,
     digest: OnceLock<[u8; 32]>,
+    /// Of lenient and of strict checks.
+    findings: [OnceLock<Vec<WordFinding>>; 2],
 }
 
 impl Program {
@@ -67,7 +69,15 @@ impl Program {
         let load::Loaded { image, inputs, outputs } = load::load(&neff)?;
         let warnings = neff.warnings.iter().map(ToString::to_string).collect();
         Ok(Program {
-            inner: Arc::new(Inner { neff, image, inputs, outputs, warnings, digest: OnceLock::new() }),
+            inner: Arc::new(Inner {
+                neff,
+                image,
+                inputs,
+                outputs,
+                warnings,
+                digest: OnceLock::new(),
+                findings: Default::default(),
+            }),
         })
     }
 
@@ -120,8 +130,10 @@ impl Program {
         &self.inner.warnings
     }
 
-    /// Checks every word of every stream and reports everything that is illegal, unsupported or unusual.
+    /// Checks every word of every stream and reports everything that is illegal, unsupported or unusual. The
+    /// work is done once for a program.
     pub fn check(&self, strict: bool) -> Vec<WordFinding> {
-        check_streams(self.neff(), self.image(), strict)
+        let findings = &self.inner.findings[usize::from(strict)];
+        findings.get_or_init(|| check_streams(self.neff(), self.image(), strict)).clone()
     }
 }

@@ -5,6 +5,7 @@ mod common;
 
 use std::path::Path;
 
+use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use seqjit::asm::{AsmError, Assembled, Position, assemble, assemble_program};
@@ -85,6 +86,71 @@ fn words_of_every_opcode_can_be_written() {
         let built = program(generation, &format!("{text}}}\n")).unwrap_or_else(|e| panic!("{e}"));
         assert_eq!(hex(&words(&built, EngineId::Pool)), hex(&expected), "{generation}");
     }
+}
+
+/// Random words of every opcode on every generation, written by name for an engine that may run them: bytes that mean
+/// nothing, few bytes that are not zero, and words of the vendor's compiler with some bytes changed.
+#[test]
+fn random_words_survive_their_text() {
+    let golden = golden_words();
+    let mut rng = ChaCha8Rng::seed_from_u64(2);
+    for generation in Generation::ALL {
+        for engine in EngineId::ALL {
+            let mut text = format!("queue generated dynamic {engine} semaphores 200..216\n{engine} {{\n");
+            let (mut expected, mut lines) = (Vec::new(), Vec::new());
+            for info in OPCODES.iter().filter(|o| o.exists_on(generation) && o.legal_on(engine)) {
+                for n in 0..12 {
+                    let word = random_word(&mut rng, info.byte, n % 3, &golden);
+                    let decoded = decode(&word, generation).unwrap();
+                    let line = Line::new(&decoded, generation, &Names::new()).to_string();
+                    assert!(line.starts_with(info.display), "{line}");
+                    text += &format!("  {line}\n");
+                    expected.push(word);
+                    lines.push(line);
+                }
+            }
+            let built = program(generation, &format!("{text}}}\n")).unwrap_or_else(|e| panic!("{e}"));
+            let found = words(&built, engine);
+            assert_eq!(found.len(), expected.len());
+            for ((found, expected), line) in found.iter().zip(&expected).zip(&lines) {
+                assert_eq!(found.to_hex(), expected.to_hex(), "{generation} {engine} {line}");
+                let again = Line::new(&decode(found, generation).unwrap(), generation, &Names::new());
+                assert_eq!(again.to_string(), *line, "{generation} {engine}");
+            }
+        }
+    }
+}
+
+/// Words of the vendor's compiler; none without the data.
+fn golden_words() -> Vec<Word> {
+    let Some(path) = common::data("golden_words.csv") else { return Vec::new() };
+    let mut reader = csv::Reader::from_path(path).unwrap();
+    reader.records().map(|row| Word::from_hex(&row.unwrap()[0]).unwrap()).collect()
+}
+
+fn random_word(rng: &mut ChaCha8Rng, opcode: u8, kind: usize, golden: &[Word]) -> Word {
+    let templates: Vec<&Word> = golden.iter().filter(|w| w.opcode() == opcode).collect();
+    let mut word = Word::new(opcode);
+    let body = 2..word.0.len();
+    let changed = match kind {
+        0 => body.len(),
+        1 => rng.random_range(0..8),
+        _ => {
+            if !templates.is_empty() {
+                word = *templates[rng.random_range(0..templates.len())];
+            }
+            rng.random_range(0..4)
+        }
+    };
+    if changed == body.len() {
+        word.0[body].iter_mut().for_each(|byte| *byte = rng.random());
+        return word;
+    }
+    for _ in 0..changed {
+        let value = *[1, 2, 5, 0x10, 0x7F, 0x80, 0xFF].choose(rng).unwrap_or(&0);
+        word.0[rng.random_range(body.clone())] = if rng.random() { value } else { rng.random() };
+    }
+    word
 }
 
 /// The generated DMA of chapter 10 section 16, in the form that containers have (chapter 10 section 5): the table

@@ -29,16 +29,18 @@ fn code_stands_below_the_first_word_of_its_shape() {
     let at = |wanted: &str| {
         lines.iter().position(|l| l.starts_with(wanted)).unwrap_or_else(|| panic!("{wanted}\n{text}"))
     };
-    let (add, copy) = (at("; shape 0"), at("; shape 1"));
+    // Shape 1 is that of the run of the first three words.
+    let (add, run, copy) = (at("; shape 0"), at("; shape 1"), at("; shape 2"));
+    assert_eq!(lines[run - 1], "; 3 words from here on run as one:");
     assert!(lines[add - 1].contains("TENSOR_TENSOR") && lines[copy - 1].contains("COPY"), "{text}");
     assert!(lines[add + 1].starts_with("function u0:0(i64, i64)"), "{text}");
     // What the word does: an fp32 addition, in CLIF and as one of the two instructions that add four floats.
-    let code = &lines[add..copy];
+    let code = &lines[add..run];
     assert!(code.iter().any(|l| l.contains("= fadd ")), "{text}");
     assert!(code.iter().any(|l| l.contains("addps ")), "{text}");
     assert!(code.iter().any(|l| l.ends_with("ret")), "{text}");
-    assert_eq!(lines[at("; shape 1, see") - 1].split_whitespace().next(), Some("2"), "{text}");
-    assert!(lines[at("; shape 1, see")].ends_with("core 0 DVE word 1"));
+    assert_eq!(lines[at("; shape 2, see") - 1].split_whitespace().next(), Some("2"), "{text}");
+    assert!(lines[at("; shape 2, see")].ends_with("core 0 DVE word 1"));
     assert!(lines[at("; operands come from registers") - 1].contains("COPY"), "{text}");
 }
 

@@ -214,7 +214,7 @@ fn contents_are_checked_behind_the_sum() {
         changed[at] = value;
         refusal(&summed(&changed))
     };
-    assert!(matches!(with_byte(8, 9), RestoreError::Version { part: "file", found: 9, expected: 1 }));
+    assert!(matches!(with_byte(8, 9), RestoreError::Version { part: "file", found: 9, expected: 2 }));
     assert_eq!(&content[12..16], b"PROG");
     assert!(matches!(with_byte(16, 2), RestoreError::Version { part: "PROG", found: 2, expected: 1 }));
     assert!(matches!(with_byte(12, b'X'), RestoreError::Damaged(_)));

@@ -71,14 +71,12 @@ fn one_word(generation: &str, word: &str) -> Program {
 
 #[test]
 fn words_that_cannot_run_are_found_before_running() {
-    let pe_v4 = "PE LDWEIGHTS src=bfloat16@0x4000[1,1,1][128,1,1] 128*128";
     let reciprocal = "POOL RECIPROCAL src=t dst=t channels=128";
     let no_variable = "SP PSEUDO_DMA_DIRECT2D src_elem_size=4 dst_elem_size=4 src_var_id=77 dst_var_id=0";
     let cases = [
         ("cayman", "PE 0x06", EngineId::Pe, "dtype"),
         ("cayman", "POOL 0x79", EngineId::Pool, "opcode-refused"),
         ("cayman", no_variable, EngineId::Sp, "variable-exists"),
-        ("mariana", pe_v4, EngineId::Pe, "not-supported"),
         ("cayman", reciprocal, EngineId::Pool, "handler"),
         (
             "cayman",

@@ -11,5 +11,6 @@ pub mod kernels;
 pub mod machine;
 pub mod num;
 pub mod parallel;
+pub mod races;
 pub mod save;
 pub mod sequencer;

@@ -56,6 +56,7 @@ enum By {
 /// Runs the subcommand.
 pub fn run(args: &Args, out: &mut Output) -> Result<ExitCode, Failure> {
     let setup = &args.setup;
+    setup.refuse_races()?;
     let program = setup.open()?;
     let engine = Engine::build(setup.host.options(), args.defect).map_err(cpu::refused)?;
     let session = setup.session_with(&engine, &program, Some(SEED))?;

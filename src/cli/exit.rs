@@ -26,6 +26,7 @@ exit_codes! {
     Io = 10 "io" "a file could not be opened, read or written";
     NotReached = 11 "dump_not_reached" "the program ended before a --dump or --until point";
     Differ = 12 "difference" "diff found that native code does something else than the interpreter";
+    Race = 13 "race" "--check races found words that touch the same bytes without order";
 }
 
 impl Code {

@@ -13,13 +13,14 @@ use serde_json::{Value, json};
 use super::exit::Code;
 use super::failure::Failure;
 use super::output::Output;
-use super::{parse_generation, text};
+use super::{coverage, parse_generation, text};
 
 const EXAMPLES: &str = "\
 Examples:
   seqjit isa
   seqjit isa MATMUL --generation v3
-  seqjit isa 0x41 --json";
+  seqjit isa 0x41 --json
+  seqjit isa --coverage";
 
 /// Shows the instruction set: all opcodes, or everything about one.
 #[derive(clap::Args, Debug)]
@@ -30,6 +31,9 @@ pub struct Args {
     /// Only what exists on this generation: v2 (sunda), v3 (cayman), v4 (mariana) or v5 (maverick).
     #[arg(long, value_name = "G", value_parser = parse_generation)]
     generation: Option<Generation>,
+    /// Show what is there of each opcode: defined by the manual, in the interpreter, translated, tests.
+    #[arg(long, conflicts_with = "opcode")]
+    coverage: bool,
     /// Write one JSON document instead of text.
     #[arg(long)]
     pub json: bool,
@@ -37,6 +41,9 @@ pub struct Args {
 
 /// Runs the subcommand.
 pub fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
+    if args.coverage {
+        return coverage::list(args.generation, out);
+    }
     let Some(name) = &args.opcode else { return list(args.generation, out) };
     let unknown = |message: String| {
         let failure = Failure::new(Code::Usage, message).with("field", "OPCODE").with("found", name.as_str());
@@ -105,20 +112,13 @@ fn engine_names(info: &OpcodeInfo) -> Vec<&'static str> {
     info.engines.iter().map(|engine| engine.name()).collect()
 }
 
-/// What running a word does, by generation where that differs, and why it cannot run.
-fn execution(info: &OpcodeInfo) -> (String, Option<&'static str>) {
-    let one = |execution: Execution| match execution {
+/// What running a word does, and why it cannot run.
+fn execution(info: &OpcodeInfo) -> (&'static str, Option<&'static str>) {
+    match info.execution {
         Execution::Run => ("yes", None),
         Execution::Later => ("not yet", None),
         Execution::Refuse(why) => ("no", Some(why)),
-    };
-    let on: Vec<Generation> = Generation::ALL.into_iter().filter(|g| info.exists_on(*g)).collect();
-    let differs: Vec<&str> =
-        on.iter().filter(|g| info.execution_on(**g) != info.execution).map(|g| g.short_name()).collect();
-    let (runs, why) = one(info.execution);
-    let except =
-        if differs.is_empty() { String::new() } else { format!(", not yet on {}", differs.join(" ")) };
-    (format!("{runs}{except}"), why)
+    }
 }
 
 /// An operand struct and the generations that have it.

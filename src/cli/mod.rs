@@ -2,6 +2,7 @@
 
 mod asm;
 mod bench;
+mod coverage;
 mod cpu;
 mod debug;
 mod diff;
@@ -92,7 +93,7 @@ impl Command {
 
 /// Runs the command with the arguments of the process.
 pub fn main() -> ExitCode {
-    let args: Vec<OsString> = std::env::args_os().collect();
+    let args = with_check_values(std::env::args_os().collect());
     let cli = match Cli::try_parse_from(&args) {
         Ok(cli) => cli,
         Err(error) => return usage(&error, &args),
@@ -143,6 +144,21 @@ fn usage(error: &clap::Error, args: &[OsString]) -> ExitCode {
     // Nobody is left to tell if that fails.
     let _ = error.print();
     ExitCode::from(if error.use_stderr() { Code::Usage as u8 } else { Code::Success as u8 })
+}
+
+/// `--check` may stand alone, also in front of a file: the parser would take that for its value.
+fn with_check_values(mut args: Vec<OsString>) -> Vec<OsString> {
+    for i in 1..args.len() {
+        let value = args.get(i + 1).and_then(|next| next.to_str());
+        let is_value =
+            |v: &str| !v.is_empty() && v.split(',').all(|kind| kind.parse::<setup::Check>().is_ok());
+        let is_file =
+            value.is_some_and(|v| !v.starts_with('-') && !is_value(v) && std::path::Path::new(v).exists());
+        if args[i] == "--check" && is_file {
+            args[i] = "--check=uninit".into();
+        }
+    }
+    args
 }
 
 /// Arguments that are not UTF-8, as the parser does not say which. A path may be such a one with right, so that

@@ -23,9 +23,11 @@ pub struct Setup {
     /// same seed gives the same numbers.
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
-    /// Fault on the first read of a byte that nothing has written.
-    #[arg(long)]
-    pub check: bool,
+    /// Look for defects of the program while it runs: `uninit` (meant without a value) faults on the first read of a
+    /// byte that nothing has written; `races` (`run` only) reports words and transfers that touch the same bytes
+    /// without order, in the interpreter whatever the tier. Both: `uninit,races`.
+    #[arg(long, value_name = "uninit|races", num_args = 0..=1, default_missing_value = "uninit", value_delimiter = ',')]
+    pub check: Vec<Check>,
     /// Order in which engines and DMA queues take turns: `fixed`, or a number that seeds random turns.
     #[arg(long, value_name = "fixed|SEED", default_value = "fixed")]
     pub schedule: Order,
@@ -42,6 +44,27 @@ pub struct Setup {
     /// known.
     #[arg(long, value_name = "BYTES")]
     pub max_memory: Option<u64>,
+}
+
+/// A value of `--check`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Check {
+    /// Reads of bytes that nothing has written.
+    Uninit,
+    /// Races.
+    Races,
+}
+
+impl FromStr for Check {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Check, &'static str> {
+        match text {
+            "uninit" => Ok(Check::Uninit),
+            "races" => Ok(Check::Races),
+            _ => Err("expected `uninit` or `races`"),
+        }
+    }
 }
 
 /// The value of `--schedule`.
@@ -66,11 +89,21 @@ impl Setup {
         self.source.open()
     }
 
+    /// Refuses `--check races` where races are not reported.
+    pub fn refuse_races(&self) -> Result<(), Failure> {
+        if !self.check.contains(&Check::Races) {
+            return Ok(());
+        }
+        let failure = Failure::new(Code::Usage, "--check races works with `seqjit run` only");
+        Err(failure.with("field", "--check"))
+    }
+
     /// How the session behaves.
     pub fn options(&self) -> Options {
         let mut options = Options::default();
         options.strict = !self.source.lenient;
-        options.check = self.check;
+        options.check = self.check.contains(&Check::Uninit);
+        options.races = self.check.contains(&Check::Races);
         options.schedule = self.schedule.0;
         options.tier = self.tier;
         options.max_words = self.max_words;

@@ -4,11 +4,14 @@ use seqjit_runtime::interp::Exec;
 use seqjit_runtime::isa::field::{Addr4, Kind};
 use seqjit_runtime::isa::{Decoded, Family};
 
+/// Names of the operand that is changed.
+const RESULTS: [&str; 3] = ["dst", "dst0", "data_dst"];
+
 /// Changes what a kernel has just done: the first element of the destination in lane 0, or hidden state where
 /// the word has none.
 pub(super) fn spoil(x: &mut Exec<'_>, w: &Decoded) {
     let fields = w.operands.layout().def().fields;
-    let Some(dst) = fields.iter().find(|f| matches!((f.name, f.kind), ("dst" | "dst0", Kind::Tensor(_))))
+    let Some(dst) = fields.iter().find(|f| RESULTS.contains(&f.name) && matches!(f.kind, Kind::Tensor(_)))
     else {
         return spoil_state(x, w);
     };
@@ -28,6 +31,11 @@ fn spoil_state(x: &mut Exec<'_>, w: &Decoded) {
         Family::Activation => core.act.resident = core.act.resident.is_none().then_some(0),
         Family::TensorScalar => core.dve.scalars.0.iter_mut().for_each(|scalars| scalars[0] ^= 1),
         Family::Search => core.dve.search.keys[0] = core.dve.search.keys[0].map(|key| key + 1.0),
+        Family::Shuffle => core.dve.mask.0[0] ^= 1,
+        Family::BatchNorm => {
+            core.dve.batch_norm.ram[0] ^= 1;
+            core.dve.batch_norm.params[0].n += 1.0;
+        }
         Family::Gather => {
             core.pool.buffer.mask ^= 1;
             core.pool.arguments[0] ^= 1;

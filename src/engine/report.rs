@@ -3,6 +3,7 @@
 use seqjit_runtime::act::ActMode;
 use seqjit_runtime::interp::Fault;
 use seqjit_runtime::isa::EngineId;
+use seqjit_runtime::races::RaceReport;
 use seqjit_runtime::sequencer::HaltReason;
 
 use super::counters::Translations;
@@ -22,6 +23,9 @@ pub struct Options {
     pub validate: bool,
     /// Fault on the first read of a byte that nothing has written.
     pub check: bool,
+    /// Look for races: words and transfers that touch the same bytes without order. Every word then runs in the
+    /// interpreter, whatever the tier.
+    pub races: bool,
     /// Initial value of memory that is neither input nor constant.
     pub fill: u8,
     /// Order of turns.
@@ -44,6 +48,7 @@ impl Default for Options {
             strict: true,
             validate: true,
             check: false,
+            races: false,
             fill: 0,
             schedule: Schedule::Fixed,
             max_words: None,
@@ -214,6 +219,8 @@ pub struct Report {
     pub counters: Counters,
     /// What became of its words in native code.
     pub translations: Translations,
+    /// Races found since its start, or since it was restored; `None` without [`Options::races`].
+    pub races: Option<RaceReport>,
     /// Things worth telling that did not stop it.
     pub warnings: Vec<String>,
 }

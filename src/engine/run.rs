@@ -130,6 +130,7 @@ impl Session {
         if let Some(translator) = &self.translator {
             translator.restart();
         }
+        self.machine.watch_races(self.options.races);
         self.machine.start_all();
         let scheduler = Scheduler::new(&self.machine, self.options.schedule);
         self.stopped = Some(Course { scheduler, counters: Counters::default() });
@@ -154,7 +155,8 @@ impl Session {
             self.stopped = Some(course);
         }
         let translations = self.translator.as_ref().map(Translator::counters).unwrap_or_default();
-        Ok(Report { exit, counters, translations, warnings: self.machine.warnings.clone() })
+        let races = self.machine.races().cloned();
+        Ok(Report { exit, counters, translations, races, warnings: self.machine.warnings.clone() })
     }
 
     /// Gives turns until something ends the run or stops it.

@@ -20,7 +20,7 @@ use crate::Program;
 
 const MAGIC: &[u8; 8] = b"SEQJSAVE";
 /// Version of the file's form; sections have their own.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// Bytes of the SHA-256 at the end.
 const CHECK_SUM: usize = 32;
 
@@ -107,6 +107,7 @@ fn deciding(options: &Options) -> [(&'static str, String); 7] {
         strict,
         validate,
         check,
+        races: _,
         fill,
         schedule,
         trace,
@@ -178,6 +179,7 @@ impl Session {
         let mut session = Session::new(engine, program, options)?;
         let mut from = Reader::new(of_machine);
         session.machine.restore(&mut from)?;
+        session.machine.watch_races(session.options.races);
         from.end()?;
         let mut from = Reader::new(of_session);
         session.take_course(&mut from)?;

@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use seqjit_runtime::isa::{Dtype, EngineId};
 use seqjit_runtime::machine::{Machine, MachineOptions};
+use seqjit_runtime::races::RaceReport;
 
 use super::observer::Watched;
 use super::pieces::{Pace, Piece};
@@ -79,7 +80,7 @@ impl Session {
         for warning in findings.iter().filter(|f| !f.is_fatal()) {
             machine.warn(warning.to_string());
         }
-        let native = options.tier != Tier::Interp;
+        let native = options.tier != Tier::Interp && !options.races;
         let translator = native.then(|| Translator::new(engine, options.tier));
         let inputs_set = vec![false; program.inputs().len()];
         Ok(Session {
@@ -112,6 +113,11 @@ impl Session {
     /// The machine, to be changed between runs.
     pub fn machine_mut(&mut self) -> &mut Machine {
         &mut self.machine
+    }
+
+    /// The races that the run has found so far; `None` without [`Options::races`], or before the first run.
+    pub fn races(&self) -> Option<&RaceReport> {
+        self.machine.races()
     }
 
     /// Sets an input. Datatype and shape must be the program's; an unknown datatype of the program takes

@@ -4,7 +4,7 @@ use std::fmt;
 
 use seqjit_runtime::interp::Instruction;
 use seqjit_runtime::isa::check::{
-    CheckContext, Finding, Severity, Unsupported, check_bytes, unsupported_reason,
+    CheckContext, Finding, Severity, Unsupported, check, check_bytes, not_executed,
 };
 use seqjit_runtime::isa::field::BranchMode;
 use seqjit_runtime::isa::layouts::{CTRL_BR, PSEUDO_DMA_DIRECT2D, PSEUDO_DMA_TRIGGER};
@@ -59,7 +59,10 @@ pub(crate) fn check_streams(neff: &Neff, image: &Image, strict: bool) -> Vec<Wor
             let stream = &core.streams[engine.index()];
             for (slot, instruction) in stream.words.iter().enumerate() {
                 let opcode = instruction.word().opcode();
-                let mut found = check_bytes(instruction.word(), &cx);
+                let mut found = match &instruction.body {
+                    Ok(decoded) => check(decoded, &cx),
+                    Err(unrunnable) => check_bytes(&unrunnable.word, &cx),
+                };
                 found.extend(check_in_program(core, stream, slot));
                 if found.iter().all(|f| f.severity == Severity::Warning) {
                     found.extend(check_executable(instruction, &handled, &cx));
@@ -77,8 +80,8 @@ pub(crate) fn check_streams(neff: &Neff, image: &Image, strict: bool) -> Vec<Wor
     findings
 }
 
-/// Whether the engine's sequencer has a handler for a legal word (decision 01-D16), and this program a
-/// function.
+/// Whether the engine's sequencer has a handler for a word without errors (decision 01-D16), and this program
+/// a function.
 fn check_executable(instruction: &Instruction, handled: &[bool; 256], cx: &CheckContext) -> Option<Finding> {
     let decoded = instruction.body.as_ref().ok()?;
     let found = format!("{} on {} of {}", decoded.info.name, cx.engine, cx.generation);
@@ -89,7 +92,7 @@ fn check_executable(instruction: &Instruction, handled: &[bool; 256], cx: &Check
         let expected = "an opcode that the engine's sequencer has a handler for".into();
         return finding("handler", Severity::Error, expected);
     }
-    let Unsupported { reason, .. } = unsupported_reason(decoded, cx)?;
+    let Unsupported { reason, .. } = not_executed(decoded)?;
     finding("not-supported", Severity::Unsupported, format!("an opcode that can run: {reason}"))
 }
 

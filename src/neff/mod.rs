@@ -40,6 +40,7 @@ mod ucode;
 mod variable;
 mod warning;
 
+use std::ops::Range;
 use std::path::Path;
 
 use seqjit_runtime::isa::Generation;
@@ -93,13 +94,14 @@ pub struct Neff {
 }
 
 impl Neff {
-    /// Reads a container from a file.
+    /// Reads a container from a file, which is mapped into memory while it is read ([`ReadOptions::map_file`]).
     ///
     /// # Errors
     /// [`NeffError::Io`], or [`NeffError::InFile`] around an error of [`Neff::read`].
     pub fn open(path: &Path, options: &ReadOptions) -> Result<Neff> {
-        let file = std::fs::read(path).map_err(|source| NeffError::Io { path: path.to_owned(), source })?;
-        Neff::read(&file, options)
+        let file = Bytes::open(path, options.map_file)
+            .map_err(|source| NeffError::Io { path: path.to_owned(), source })?;
+        Neff::parse(&file, options, |stored| file.slice(stored))
             .map_err(|source| NeffError::InFile { path: path.to_owned(), source: Box::new(source) })
     }
 
@@ -109,12 +111,18 @@ impl Neff {
     /// The first test that fails, in the order of chapter 07 section 15; within one graph's stage all
     /// findings together ([`NeffError::Many`]).
     pub fn read(file: &[u8], options: &ReadOptions) -> Result<Neff> {
+        Neff::parse(file, options, |stored| file[stored].into())
+    }
+
+    /// [`Self::read`]; `keep` makes a part of the file outlive it.
+    fn parse(file: &[u8], options: &ReadOptions, keep: impl FnOnce(Range<usize>) -> Bytes) -> Result<Neff> {
         let mut warnings = Warnings::default();
         let header = Header::read(file, &mut warnings)?;
         let end = HEADER_BYTES + header.data_size as usize;
         let stored = &file[HEADER_BYTES..end];
         let digest = options.verify_digest.then(|| payload::verify(&header, stored)).transpose()?;
-        let tar = Bytes::from(payload::unpack(header.package, stored, &options.limits)?);
+        let keep = || keep(HEADER_BYTES..end);
+        let tar = payload::unpack(header.package, stored, &options.limits, keep)?;
         let archive = tar::read(&tar, options, &mut warnings)?;
         Neff::assemble(header, digest, archive, options, warnings)
     }

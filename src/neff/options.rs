@@ -16,6 +16,9 @@ pub struct ReadOptions {
     /// Accept a container of another generation, and CAYMAN graphs without State Buffer reservation, with
     /// a warning.
     pub allow_legacy: bool,
+    /// Map the file into memory instead of reading it. The members of a container that is not compressed stay
+    /// mapped as long as they are in use; turn this off where somebody may write to the file meanwhile.
+    pub map_file: bool,
     /// Bounds on memory and time.
     pub limits: Limits,
 }
@@ -27,6 +30,7 @@ impl Default for ReadOptions {
             verify_digest: true,
             generation: None,
             allow_legacy: false,
+            map_file: true,
             limits: Limits::default(),
         }
     }

@@ -7,6 +7,7 @@ use flate2::bufread::GzDecoder;
 use md5::{Digest, Md5};
 use sha2::Sha256;
 
+use super::bytes::Bytes;
 use super::error::{NeffError, Result};
 use super::header::{HEADER_BYTES, Header, Package};
 use super::options::Limits;
@@ -59,17 +60,22 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|b| format!("{b:02x}")).collect()
 }
 
-/// The tar inside the payload.
-pub(super) fn unpack(package: Package, stored: &[u8], limits: &Limits) -> Result<Vec<u8>> {
+/// The tar inside the payload, which `keep` gives where it is stored as it is.
+pub(super) fn unpack(
+    package: Package,
+    stored: &[u8],
+    limits: &Limits,
+    keep: impl FnOnce() -> Bytes,
+) -> Result<Bytes> {
     match package {
-        Package::GzipTar => inflate(stored, limits),
+        Package::GzipTar => inflate(stored, limits).map(Bytes::from),
         Package::RawTar if stored.starts_with(&[0x1F, 0x8B]) => Err(NeffError::GzipInRawPackage),
         Package::RawTar => {
             let (stored_bytes, limit) = (stored.len() as u64, limits.inflated);
             if stored_bytes > limit {
                 return Err(NeffError::Inflated { limit, stored: stored_bytes });
             }
-            Ok(stored.to_vec())
+            Ok(keep())
         }
     }
 }

@@ -18,6 +18,19 @@ pub const fn activate() -> Kernel {
     }
 }
 
+/// ACTIVATE_QUANTIZE (section 3.3).
+pub const fn quantize() -> Kernel {
+    Kernel {
+        bind: |x, w| {
+            let operands = interp::resolve_quantize(x, w)?;
+            if operands.src.count != operands.dst.count {
+                return Err(Refusal::Dimensions);
+            }
+            Ok(Box::new(move |x| act::quantize(&operands, x)))
+        },
+    }
+}
+
 /// ACTIVATION_READ_ACCUMULATOR (section 3.4).
 pub const fn read_accumulator() -> Kernel {
     Kernel {

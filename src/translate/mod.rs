@@ -6,27 +6,37 @@
 //! runtime instead: nothing is compiled for it, and `bind` gives what runs it.
 
 pub mod accumulator;
+pub mod activate2;
 pub mod activation;
 mod alu;
+pub mod batch_norm;
+pub mod batch_norm_grad;
 mod bits;
 mod compile;
+pub mod compress;
 pub mod control;
 mod convert;
 pub mod copy;
+pub mod cross_lane;
+pub mod dequantize;
 mod elementwise;
 mod emit;
+pub mod exponential;
 pub mod fill;
 mod fused;
 pub mod generator;
 mod nest;
 mod odometer;
 pub mod pe;
+pub mod pool;
 pub mod predicated;
 pub mod pseudo;
 pub mod register_alu;
 mod registers;
 pub mod scalar_tensor_tensor;
+pub mod scan;
 pub mod select;
+pub mod shuffle;
 pub mod tensor_reduce;
 pub mod tensor_scalar;
 pub mod tensor_scalar_addr;
@@ -46,7 +56,7 @@ pub use registers::{NOWHERE, RegisterContext};
 use std::fmt;
 
 use seqjit_runtime::interp::{Exec, FaultKind, LaneScalar, Walk};
-use seqjit_runtime::isa::field::{Addr8, Field, ImmSrc, ImmSrcN, Kind};
+use seqjit_runtime::isa::field::{Addr8, Field, ImmSrc, ImmSrcN, ImmSrcPair, Kind};
 use seqjit_runtime::isa::{Addr8Form, AluOp, Decoded, Dtype, decode, opcode_info};
 
 use crate::block::{MAX_SOURCES, ShapeKey};
@@ -229,9 +239,14 @@ pub fn name(opcode: u8) -> &'static str {
 pub fn reads_registers(w: &Decoded) -> bool {
     w.operands.layout().def().fields.iter().any(|field| match field.kind {
         Kind::Tensor(_) | Kind::Addr4 => w.word.0[field.offset + 3] & 0xE0 != 0,
+        Kind::MxPattern => [3, 7].iter().any(|at| w.word.0[field.offset + at] & 0xE0 != 0),
         Kind::Addr8 => {
             let address = <Addr8 as Field>::read(&w.word.0[field.offset..field.offset + field.size]);
             matches!(address.form(), Addr8Form::Registers { .. })
+        }
+        // Sources of two immediates in one byte.
+        Kind::Bits if field.name == "imm_src" => {
+            ImmSrcPair(w.word.0[field.offset]).sources().contains(&ImmSrc::REG_PTR)
         }
         Kind::Enum(table) => match w.word.0[field.offset] {
             code if table.name == ImmSrc::TABLE.name => code == ImmSrc::REG_PTR.0,

@@ -5,7 +5,7 @@ use seqjit_runtime::interp::{Exec, FaultKind};
 use seqjit_runtime::isa::field::ImmSrc;
 use seqjit_runtime::isa::layouts::S3D3_TS;
 use seqjit_runtime::isa::{AluOp, Decoded, Dtype};
-use seqjit_runtime::kernels::{rows, rows_bits};
+use seqjit_runtime::kernels::{rows, rows_bits, tiles};
 use seqjit_runtime::num::{eval_bitvec, eval_f32};
 
 use super::bits::{self, Other};
@@ -95,6 +95,19 @@ fn binding(operands: Operands) -> Binding {
 /// TENSOR_SCALAR_PTR_ARITH_OP (section 4.3).
 pub const fn ptr_arith() -> Kernel {
     Kernel { bind: |x, w| bound(interp::resolve_pointers(x, w, Dtype::FP32)?) }
+}
+
+/// TRANSPOSE_TENSOR_SCALAR_ARITH_OP (section 4.4).
+pub const fn transpose_arith() -> Kernel {
+    Kernel {
+        bind: |x, w| {
+            let operands = interp::resolve_transposed(x, w)?;
+            if operands.src.count != operands.dst.count {
+                return Err(Refusal::Dimensions);
+            }
+            Ok(Box::new(move |x| tiles::tensor_scalar(&operands, x)))
+        },
+    }
 }
 
 /// In class FP.

@@ -10,7 +10,9 @@ use std::ops::Range;
 
 use seqjit::Program;
 use seqjit::runtime::isa::field::{Addr8, ImmSrc, ImmSrcN, Kind, UpdateMode, WaitMode};
-use seqjit::runtime::isa::layouts::{CTRL_ES, PSEUDO_DMA_DIRECT2D, PSEUDO_DMA_TRIGGER, S3D3_AC, S3D3_TS};
+use seqjit::runtime::isa::layouts::{
+    CTRL_ES, PSEUDO_DMA_DIRECT2D, PSEUDO_DMA_TRIGGER, PSEUDO_SET_RNG_SEED, S3D3_AC, S3D3_TS,
+};
 use seqjit::runtime::isa::{Addr8Form, Decoded, Dtype, EngineId, Layout, Space, op};
 use seqjit::runtime::machine::dma::{Move, Pattern};
 use seqjit::runtime::machine::soc::Target;
@@ -67,6 +69,13 @@ pub fn races(program: &Program) -> Vec<String> {
     races_of(program.image())
 }
 
+/// Whether no stream branches: of others this detector knows nothing.
+pub fn is_straight(program: &Program) -> bool {
+    let words =
+        program.image().cores.iter().flat_map(|core| core.streams.iter().flat_map(|s| s.words.iter()));
+    words.filter_map(|w| w.body.as_ref().ok()).all(|decoded| decoded.info.byte != op::COMPARE_BRANCH)
+}
+
 /// As [`races`].
 pub fn races_of(image: &Image) -> Vec<String> {
     let mut tracker = Tracker::new(image);
@@ -74,6 +83,25 @@ pub fn races_of(image: &Image) -> Vec<String> {
         return vec![stuck];
     }
     tracker.conflicts()
+}
+
+/// Core and slots of two products of its PE: one that adds to PSUM cells, and the last one before it that has written
+/// some of them, where the second need not be finished when the first is issued.
+pub fn accumulations(program: &Program) -> Vec<(usize, u64, u64)> {
+    let mut tracker = Tracker::new(program.image());
+    tracker.run().unwrap_or_else(|stuck| panic!("{stuck}"));
+    let products: Vec<&Agent> = tracker.agents.iter().filter(|a| a.product).collect();
+    let meet = |x: &[Area], y: &[Area]| x.iter().any(|p| y.iter().any(|q| p.overlaps(q)));
+    let mut found = Vec::new();
+    for (i, later) in products.iter().enumerate() {
+        let before =
+            products[..i].iter().rev().find(|a| a.lane == later.lane && meet(&a.writes, &later.writes));
+        if let Some(earlier) = before.filter(|a| meet(&a.writes, &later.reads) && !a.before(later)) {
+            // Positions count from 1, words from 0; five lanes a core.
+            found.push((later.lane / 5, earlier.at as u64 - 1, later.at as u64 - 1));
+        }
+    }
+    found
 }
 
 struct Tracker<'i> {
@@ -350,9 +378,12 @@ fn element(decoded: &Decoded, field: &str, byte: &dyn Fn(&str) -> Option<u8>) ->
     let code = match (decoded.info.byte, field) {
         (op::MATMUL, "dst") if byte("transpose_mode") != Some(1) => Some(Dtype::FP32.0),
         (op::MATMUL, "dst") => byte("in_dtype"),
-        (_, "src1") => nibble("in0_in1_dtype", true),
-        (_, "src0") => nibble("in0_in1_dtype", false),
-        (_, "src") => nibble("in_bias_dtype", false).or(nibble("in_out_dtype", false)).or(byte("in_dtype")),
+        (_, "src1") => nibble("in0_in1_dtype", true).or(nibble("src_dtype", true)),
+        (_, "src0") => nibble("in0_in1_dtype", false).or(nibble("src_dtype", false)),
+        (_, "src") => nibble("in_bias_dtype", false)
+            .or(nibble("in_out_dtype", false))
+            .or(byte("in_dtype"))
+            .or(byte("dtype")),
         _ => nibble("in_out_dtype", true).or(byte("out_dtype")).or(byte("dtype")),
     };
     Dtype(code.expect("a datatype")).bytes() as i64
@@ -365,6 +396,11 @@ fn pointers(decoded: &Decoded) -> Vec<(u32, u64)> {
         && o.bias_src_n == ImmSrcN::PTR
     {
         found.push((o.bias.0, o.in_bias_dtype.high().bytes() as u64));
+    }
+    if let Some(o) = PSEUDO_SET_RNG_SEED::of(&decoded.operands)
+        && o.seed_src == ImmSrc::PTR
+    {
+        found.push((o.seed.0, 4));
     }
     if let Some(o) = S3D3_TS::of(&decoded.operands) {
         let scalars = [(o.imm0_src, o.imm0), (o.imm1_src, o.imm1)];

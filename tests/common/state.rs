@@ -56,11 +56,16 @@ pub fn synchronisation(a: &Core, b: &Core) -> Option<String> {
 
 /// What the PE array holds.
 pub fn weights(a: &PeState, b: &PeState) -> Option<String> {
-    let bits = |values: &[f32]| -> Vec<u32> { values.iter().map(|v| v.to_bits()).collect() };
+    let same = |a: &[f32], b: &[f32]| a.iter().zip(b).all(|(a, b)| a.to_bits() == b.to_bits());
     let about = |p: &PeState| (p.dtype, p.lanes, p.transpose);
     unequal("weights", &about(a), &about(b))
-        .or_else(|| (bits(&a.weights) != bits(&b.weights)).then(|| "values of the weights".into()))
+        .or_else(|| (!same(&a.weights, &b.weights)).then(|| "values of the weights".into()))
         .or_else(|| (a.raw != b.raw || a.tags != b.tags).then(|| "bits or tags of the weights".into()))
+        .or_else(|| {
+            let seeds = |p: &PeState| (p.hidden.seeded, p.hidden.seeds);
+            unequal("seeds", &seeds(a), &seeds(b))
+        })
+        .or_else(|| unequal("tables of the array", &a.hidden.lut, &b.hidden.lut))
 }
 
 /// Accumulators of ACT and DVE.
@@ -72,7 +77,7 @@ pub fn accumulators(a: &Core, b: &Core) -> Option<String> {
         .or_else(|| unequal("tables", &table(a), &table(b)))
 }
 
-/// What searches, random numbers, gathers and shuffles keep from word to word.
+/// What searches, random numbers, gathers, shuffles and batch normalisation keep from word to word.
 pub fn hidden(a: &Core, b: &Core) -> Option<String> {
     let keys = |core: &Core| core.dve.search.keys.map(|keys| keys.map(f32::to_bits));
     let dve = |core: &Core| {
@@ -84,7 +89,11 @@ pub fn hidden(a: &Core, b: &Core) -> Option<String> {
         let buffer = &core.pool.buffer;
         (buffer.width, buffer.count, buffer.start_index, buffer.mask, buffer.valid)
     };
+    let params =
+        |core: &Core| core.dve.batch_norm.params.map(|p| [p.n, p.mean, p.a, p.b, p.c].map(f32::to_bits));
     unequal("keys of searches", &keys(a), &keys(b))
+        .or_else(|| unequal("parameters of batch norm", &params(a), &params(b)))
+        .or_else(|| unequal("parameter RAM", &a.dve.batch_norm.ram, &b.dve.batch_norm.ram))
         .or_else(|| unequal("findings, generators and mask of DVE", &dve(a), &dve(b)))
         .or_else(|| unequal("LFSR of DVE", &a.dve.random.lfsr, &b.dve.random.lfsr))
         .or_else(|| unequal("generators and arguments of POOL", &pool(a), &pool(b)))

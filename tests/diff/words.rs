@@ -3,6 +3,8 @@
 mod data;
 mod elementwise;
 mod lanes;
+mod pe_act;
+mod serial;
 mod transfers;
 
 use rand::seq::IndexedRandom;
@@ -27,10 +29,12 @@ pub const REGISTERS: usize = 8;
 /// without native code the CPU levels of the interpreter are compared.
 pub fn opcodes(generation: Generation) -> Vec<u8> {
     let rows = OPCODES.iter().filter(|i| i.exists_on(generation));
-    let rows = rows.filter(|i| i.execution_on(generation) == Execution::Run);
+    let rows = rows.filter(|i| i.execution == Execution::Run);
     let refused =
         |byte| refused_on(byte, generation).is_some_and(|rule| rule.class == RuleClass::Unsupported);
-    let rows = rows.filter(|i| !refused(i.byte));
+    // CAYMAN has the compressed form of this one only, which is refused.
+    let nowhere = |byte| byte == op::CONV_LUT_LOAD && generation == Generation::Cayman;
+    let rows = rows.filter(|i| !refused(i.byte) && !nowhere(i.byte));
     let rows = rows.map(|info| info.byte).filter(|byte| is_native(*byte) || has_generator(generation, *byte));
     rows.filter(|byte| is_wanted(*byte)).collect()
 }
@@ -272,6 +276,8 @@ impl<R: RngCore> Maker<'_, R> {
             op::COPY | op::CAST | op::RECIPROCAL => self.copy(opcode),
             op::MEMSET => self.memset(),
             op::ACTIVATE => self.activate(),
+            op::ACTIVATE_QUANTIZE => self.activate_quantize(),
+            op::ACTIVATE2 => self.activate2(),
             op::ACTIVATION_TABLE_LOAD => self.table_load(),
             op::ACTIVATION_READ_ACCUMULATOR => self.read_accumulator(),
             op::TENSOR_SCALAR_PTR_ARITH_OP => self.tensor_scalar_pointers(),
@@ -286,9 +292,11 @@ impl<R: RngCore> Maker<'_, R> {
             op::LDWEIGHTS | op::MATMUL => self.pe(opcode),
             _ => {
                 return self.control(opcode)
+                    || self.array(opcode)
                     || self.data(opcode)
                     || self.transfers(opcode)
-                    || self.elementwise(opcode);
+                    || self.elementwise(opcode)
+                    || self.serial(opcode);
             }
         }
         true
@@ -374,7 +382,7 @@ impl<R: RngCore> Maker<'_, R> {
         Tensor { start: Addr4(address), step, num }
     }
 
-    fn scalar(&mut self) -> (ImmSrc, Imm) {
+    pub fn scalar(&mut self) -> (ImmSrc, Imm) {
         let first = *[0u32, 32, 64].choose(self.rng).unwrap();
         let address =
             first * self.case.generation.geometry().sbuf_pitch + 4 * self.rng.random_range(0..WINDOW / 4);
@@ -401,7 +409,7 @@ impl<R: RngCore> Maker<'_, R> {
         operands.write(&mut self.case.word);
     }
 
-    fn tensor_scalar(&mut self) {
+    pub fn tensor_scalar(&mut self) {
         let (from, to) = (self.dtype(), self.dtype());
         let ((imm0_src, imm0), (imm1_src, imm1)) = (self.scalar(), self.scalar());
         let mut operands = S3D3_TS::read(&self.case.word);

@@ -151,9 +151,35 @@ pub fn activate(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
     Ok(Flow::Next)
 }
 
-/// ACTIVATE_QUANTIZE (section 3.3): y = f(rn(rn(x * dequant_scale) + bias)), stored as rn(rn(y * quant_scale) +
-/// quant_zero). The accumulator stays.
-pub fn quantize(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
+/// The operands of ACTIVATE_QUANTIZE.
+#[derive(Clone, Copy, Debug)]
+pub struct Quantize {
+    /// The tensor.
+    pub src: Walk,
+    /// Its datatype.
+    pub in_dtype: Dtype,
+    /// The result.
+    pub dst: Walk,
+    /// Its datatype.
+    pub out_dtype: Dtype,
+    /// Lanes.
+    pub lanes: usize,
+    /// Function id.
+    pub function: u8,
+    /// Factor before the function.
+    pub dequant_scale: f32,
+    /// Summand before the function.
+    pub bias: LaneScalar,
+    /// Its datatype.
+    pub bias_dtype: Dtype,
+    /// Factor behind the function.
+    pub quant_scale: f32,
+    /// Summand behind the function.
+    pub quant_zero: f32,
+}
+
+/// The operands of [`quantize`] after all checks but whether the function is there.
+pub fn resolve_quantize(x: &Exec<'_>, w: &Decoded) -> Result<Quantize, FaultKind> {
     let o = *x.operands::<S3D3_AQ>(w)?;
     let lanes = o.num_active_channels;
     let (in_dtype, bias_dtype) = (o.in_bias_dtype.low(), o.in_bias_dtype.high());
@@ -163,22 +189,51 @@ pub fn quantize(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
     if o.activation_func == PARAMETRIC_RELU {
         return Err(FaultKind::illegal("activation_func", o.activation_func, "a function without parameter"));
     }
+    Ok(Quantize {
+        src,
+        in_dtype,
+        dst,
+        out_dtype: o.out_dtype,
+        lanes: lanes.into(),
+        function: o.activation_func,
+        dequant_scale: o.dequant_scale.value(),
+        bias,
+        bias_dtype,
+        quant_scale: o.quant_scale.value(),
+        quant_zero: o.quant_zero.value(),
+    })
+}
+
+impl Quantize {
+    /// The bias of every lane, all fetched before the word writes anything.
+    pub fn biases(&self, core: &Core) -> Vec<f32> {
+        let value = |lane| num::to_f32(self.bias.bits(core, lane), self.bias_dtype, core.spec.fp8);
+        (0..self.lanes).map(value).collect()
+    }
+
+    /// See [`Operands::evaluator`].
+    pub fn evaluator<'t>(&self, x: &mut Exec<'_>, spec: &'t CoreSpec) -> Result<Evaluator<'t>, ActError> {
+        evaluator(x, spec, self.function)
+    }
+}
+
+/// ACTIVATE_QUANTIZE (section 3.3): y = f(rn(rn(x * dequant_scale) + bias)), stored as rn(rn(y * quant_scale) +
+/// quant_zero). The accumulator stays.
+pub fn quantize(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
+    let o = resolve_quantize(x, w)?;
     let spec = x.core().spec.clone();
-    let function = evaluator(x, &spec, o.activation_func).map_err(no_function)?;
-    let fp8 = spec.fp8;
-    let core = x.core();
-    let biases: Vec<f32> =
-        (0..usize::from(lanes)).map(|lane| num::to_f32(bias.bits(core, lane), bias_dtype, fp8)).collect();
+    let function = o.evaluator(x, &spec).map_err(no_function)?;
+    let biases = o.biases(x.core());
     let (mut values, mut results) = (Vec::new(), Vec::new());
-    for_each_stretch(x.core(), &[src], &dst, lanes.into(), |lane, sources, out| {
-        let n = out.len() / dst.size;
+    for_each_stretch(x.core(), &[o.src], &o.dst, o.lanes, |lane, sources, out| {
+        let n = out.len() / o.dst.size;
         values.resize(n, 0.0);
         results.resize(n, 0.0);
-        num::unpack(&sources[0], in_dtype, fp8, &mut values);
-        values.iter_mut().for_each(|v| *v = *v * o.dequant_scale.value() + biases[lane]);
+        num::unpack(&sources[0], o.in_dtype, spec.fp8, &mut values);
+        values.iter_mut().for_each(|v| *v = *v * o.dequant_scale + biases[lane]);
         function.eval_row(&values, &mut results, 0.0);
-        results.iter_mut().for_each(|v| *v = *v * o.quant_scale.value() + o.quant_zero.value());
-        num::pack(&results, o.out_dtype, fp8, out);
+        results.iter_mut().for_each(|v| *v = *v * o.quant_scale + o.quant_zero);
+        num::pack(&results, o.out_dtype, spec.fp8, out);
     });
     Ok(Flow::Next)
 }

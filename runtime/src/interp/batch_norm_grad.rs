@@ -7,14 +7,27 @@ use super::{Access, Exec, FaultKind, Flow, LaneScalar, Walk};
 use crate::isa::field::{Imm, ImmSrc};
 use crate::isa::layouts::{S2_BN, S2_BNPL2, S3S3D1_BN, S3S3D1_BN2};
 use crate::isa::{Decoded, Dtype, Tensor};
+use crate::machine::Core;
 use crate::machine::hidden::BatchNormParams;
 use crate::num;
 
 /// BATCH_NORM_GRAD_ACCUMULATE (section 5.4): three sums over a batch; the immediates are pointers.
 pub fn accumulate(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
+    resolve_accumulate(x, w)?.run(x);
+    Ok(Flow::Next)
+}
+
+/// BATCH_NORM_GRAD_ACCUMULATE2 (section 5.4): the same; the immediates are pointers or registers with pointers.
+pub fn accumulate2(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
+    resolve_accumulate2(x, w)?.run(x);
+    Ok(Flow::Next)
+}
+
+/// The operands of [`accumulate`] after all checks.
+pub fn resolve_accumulate(x: &Exec<'_>, w: &Decoded) -> Result<Gradients, FaultKind> {
     let o = *x.operands::<S3S3D1_BN>(w)?;
     let immediate_dtype = if o.immediate_dtype == Dtype::INVALID { Dtype::FP32 } else { o.immediate_dtype };
-    let word = Gradients {
+    let word = Fields {
         tensors: [o.src0, o.src1],
         dtypes: [o.in0_in1_dtype.low(), o.in0_in1_dtype.high(), o.out_dtype],
         immediates: [Imm(o.imm0.0), Imm(o.imm1.0)],
@@ -23,17 +36,17 @@ pub fn accumulate(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
         dst: o.dst,
         lanes: o.num_active_channels,
     };
-    word.run(x)
+    word.resolve(x)
 }
 
-/// BATCH_NORM_GRAD_ACCUMULATE2 (section 5.4): the same; the immediates are pointers or registers with pointers.
-pub fn accumulate2(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
+/// The operands of [`accumulate2`] after all checks.
+pub fn resolve_accumulate2(x: &Exec<'_>, w: &Decoded) -> Result<Gradients, FaultKind> {
     let o = *x.operands::<S3S3D1_BN2>(w)?;
     let immediate_sources = o.imm_src.sources();
     if immediate_sources.contains(&ImmSrc::INSTRUCTION) {
         return Err(FaultKind::illegal("imm_src", format!("{:#x}", o.imm_src.0), "1 or 2 for each"));
     }
-    let word = Gradients {
+    let word = Fields {
         tensors: [o.src0, o.src1],
         dtypes: [o.in0_in1_dtype.low(), o.in0_in1_dtype.high(), o.imm_out_dtype.high()],
         immediates: [o.imm0, o.imm1],
@@ -42,11 +55,11 @@ pub fn accumulate2(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
         dst: o.dst,
         lanes: o.num_active_channels,
     };
-    word.run(x)
+    word.resolve(x)
 }
 
 /// What both words of section 5.4 say.
-struct Gradients {
+struct Fields {
     /// The forward input and the gradient.
     tensors: [Tensor<3>; 2],
     /// Of both, and of the result.
@@ -59,9 +72,25 @@ struct Gradients {
     lanes: u8,
 }
 
-impl Gradients {
-    fn run(&self, x: &mut Exec<'_>) -> Result<Flow, FaultKind> {
-        let Gradients { dtypes, immediates, immediate_sources: source, immediate_dtype, lanes, .. } = *self;
+/// A word of section 5.4 whose checks have passed.
+#[derive(Clone, Copy, Debug)]
+pub struct Gradients {
+    /// The forward input and its gradient.
+    pub sources: [Walk; 2],
+    /// Three sums.
+    pub dst: Walk,
+    /// Of both sources, and of the result.
+    pub dtypes: [Dtype; 3],
+    /// Lanes.
+    pub lanes: usize,
+    /// Mean and inverse deviation.
+    immediates: [LaneScalar; 2],
+    immediate_dtype: Dtype,
+}
+
+impl Fields {
+    fn resolve(&self, x: &Exec<'_>) -> Result<Gradients, FaultKind> {
+        let Fields { dtypes, immediates, immediate_sources: source, immediate_dtype, lanes, .. } = *self;
         let data = x.tensor("src0", &self.tensors[0], dtypes[0], lanes, Access::Read)?;
         let gradient = x.tensor("src1", &self.tensors[1], dtypes[1], lanes, Access::Read)?;
         let dst = x.tensor("dst", &self.dst, dtypes[2], lanes, Access::Write)?;
@@ -73,16 +102,33 @@ impl Gradients {
         }
         let mean = x.scalar("imm0", source[0], immediates[0], immediate_dtype, lanes)?;
         let inverse = x.scalar("imm1", source[1], immediates[1], immediate_dtype, lanes)?;
-        let scalars = fetch(x, &[mean, inverse], immediate_dtype, lanes);
-        let fp8 = x.core().spec.fp8;
+        Ok(Gradients {
+            sources: [data, gradient],
+            dst,
+            dtypes,
+            lanes: lanes.into(),
+            immediates: [mean, inverse],
+            immediate_dtype,
+        })
+    }
+}
+
+impl Gradients {
+    /// Mean and inverse deviation of every lane.
+    pub fn scalars(&self, core: &Core) -> Vec<[f32; 2]> {
+        fetch(core, &self.immediates, self.immediate_dtype, self.lanes)
+    }
+
+    fn run(&self, x: &mut Exec<'_>) {
+        let core = x.core();
+        let fp8 = core.spec.fp8;
+        let Gradients { sources: [data, gradient], dst, dtypes, .. } = self;
         let (mut xs, mut dys) = (vec![0.0; data.count], vec![0.0; gradient.count]);
-        for (lane, [mean, inverse]) in scalars.into_iter().enumerate() {
-            let core = x.core();
-            load(core, &data, lane, dtypes[0], fp8, &mut xs);
-            load(core, &gradient, lane, dtypes[1], fp8, &mut dys);
-            store(core, &dst, lane, &sums(&xs, &dys, mean, inverse), dtypes[2], fp8);
+        for (lane, [mean, inverse]) in self.scalars(core).into_iter().enumerate() {
+            load(core, data, lane, dtypes[0], fp8, &mut xs);
+            load(core, gradient, lane, dtypes[1], fp8, &mut dys);
+            store(core, dst, lane, &sums(&xs, &dys, mean, inverse), dtypes[2], fp8);
         }
-        Ok(Flow::Next)
     }
 }
 
@@ -96,44 +142,47 @@ fn sums(xs: &[f32], dys: &[f32], mean: f32, v: f32) -> [f32; 3] {
 
 /// The values of some pointer operands in every lane.
 fn fetch<const N: usize>(
-    x: &mut Exec<'_>,
+    core: &Core,
     scalars: &[LaneScalar; N],
     dtype: Dtype,
-    lanes: u8,
+    lanes: usize,
 ) -> Vec<[f32; N]> {
-    let core = x.core();
     let fp8 = core.spec.fp8;
-    (0..usize::from(lanes)).map(|lane| scalars.map(|s| num::to_f32(s.bits(core, lane), dtype, fp8))).collect()
+    (0..lanes).map(|lane| scalars.map(|s| num::to_f32(s.bits(core, lane), dtype, fp8))).collect()
 }
 
 /// BATCH_NORM_PARAM_LOAD (section 5.5): A, B and C from a tensor, N from the word, the mean through a pointer.
 pub fn param_load(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
-    let o = *x.operands::<S2_BN>(w)?;
-    let lanes = o.num_active_channels;
-    let src = elements(x, &o.src, o.dtype, lanes, 3)?;
-    let mean = x.scalar("imm0_ptr", pointer_source(o.imm0_src), o.imm0_ptr, o.dtype, lanes)?;
-    let n = num::canonical(f32::from_bits(o.imm1.0));
-    let means = fetch(x, &[mean], o.dtype, lanes);
-    each_set(x, &src, o.dtype, lanes, |lane, row: [f32; 3]| {
-        let ([mean], [a, b, c]) = (means[lane], row);
-        BatchNormParams { n, mean, a, b, c }
-    })
+    resolve_param_load(x, w)?.run(x);
+    Ok(Flow::Next)
 }
 
 /// BATCH_NORM_PARAM_LOAD2 (section 5.5): B and C from a tensor, N from the word, mean and A through pointers
 /// (decision 05-33).
 pub fn param_load2(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
+    resolve_param_load2(x, w)?.run(x);
+    Ok(Flow::Next)
+}
+
+/// The operands of [`param_load`] after all checks.
+pub fn resolve_param_load(x: &Exec<'_>, w: &Decoded) -> Result<ParamLoad, FaultKind> {
+    let o = *x.operands::<S2_BN>(w)?;
+    let lanes = o.num_active_channels;
+    let src = elements(x, &o.src, o.dtype, lanes, 3)?;
+    let mean = x.scalar("imm0_ptr", pointer_source(o.imm0_src), o.imm0_ptr, o.dtype, lanes)?;
+    let n = num::canonical(f32::from_bits(o.imm1.0));
+    Ok(ParamLoad { src, dtype: o.dtype, n, mean, a: None, scalar_dtype: o.dtype, lanes: lanes.into() })
+}
+
+/// The operands of [`param_load2`] after all checks.
+pub fn resolve_param_load2(x: &Exec<'_>, w: &Decoded) -> Result<ParamLoad, FaultKind> {
     let o = *x.operands::<S2_BNPL2>(w)?;
     let lanes = o.num_active_channels;
     let src = elements(x, &o.src, o.src_dtype, lanes, 2)?;
     let mean = x.scalar("imm0_ptr", pointer_source(o.imm0_src), o.imm0_ptr, o.imm_dtype, lanes)?;
-    let a = x.scalar("imm1_ptr", pointer_source(o.imm1_src), o.imm1_ptr, o.imm_dtype, lanes)?;
+    let a = Some(x.scalar("imm1_ptr", pointer_source(o.imm1_src), o.imm1_ptr, o.imm_dtype, lanes)?);
     let n = num::canonical(f32::from_bits(o.element_count));
-    let scalars = fetch(x, &[mean, a], o.imm_dtype, lanes);
-    each_set(x, &src, o.src_dtype, lanes, |lane, row: [f32; 2]| {
-        let ([mean, a], [b, c]) = (scalars[lane], row);
-        BatchNormParams { n, mean, a, b, c }
-    })
+    Ok(ParamLoad { src, dtype: o.src_dtype, n, mean, a, scalar_dtype: o.imm_dtype, lanes: lanes.into() })
 }
 
 /// Source 0 of these words is a pointer too.
@@ -150,21 +199,36 @@ fn elements(x: &Exec<'_>, src: &Tensor<2>, dtype: Dtype, lanes: u8, count: usize
     Ok(walk)
 }
 
-/// Loads the parameters of the source's partitions (chapter 00 A14).
-fn each_set<const N: usize>(
-    x: &mut Exec<'_>,
-    src: &Walk,
+/// A word of section 5.5 whose checks have passed.
+#[derive(Clone, Copy, Debug)]
+pub struct ParamLoad {
+    /// A unless a pointer gives it, B and C.
+    src: Walk,
     dtype: Dtype,
-    lanes: u8,
-    set: impl Fn(usize, [f32; N]) -> BatchNormParams,
-) -> Result<Flow, FaultKind> {
-    let fp8 = x.core().spec.fp8;
-    for lane in 0..usize::from(lanes) {
-        let mut row = [0.0; N];
-        load(x.core(), src, lane, dtype, fp8, &mut row);
-        x.core().dve.batch_norm.params[src.partition + lane] = set(lane, row);
+    n: f32,
+    mean: LaneScalar,
+    a: Option<LaneScalar>,
+    scalar_dtype: Dtype,
+    lanes: usize,
+}
+
+impl ParamLoad {
+    /// Loads the parameters of the source's partitions (chapter 00 A14).
+    pub fn run(&self, x: &mut Exec<'_>) {
+        let core = x.core();
+        let fp8 = core.spec.fp8;
+        for lane in 0..self.lanes {
+            let scalar = |s: &LaneScalar| num::to_f32(s.bits(core, lane), self.scalar_dtype, fp8);
+            let (mean, a) = (scalar(&self.mean), self.a.as_ref().map(scalar));
+            let (mut packed, mut row) = ([0; 3 * 8], [0.0; 3]);
+            let (packed, row) = (&mut packed[..self.src.count * self.src.size], &mut row[..self.src.count]);
+            self.src.gather(&mut self.src.start(), core.memory(self.src.space), lane, packed);
+            num::unpack(packed, self.dtype, fp8, row);
+            let [b, c] = [row[row.len() - 2], row[row.len() - 1]];
+            let params = BatchNormParams { n: self.n, mean, a: a.unwrap_or(row[0]), b, c };
+            core.dve.batch_norm.params[self.src.partition + lane] = params;
+        }
     }
-    Ok(Flow::Next)
 }
 
 /// BATCH_NORM_BACK_PROP (section 5.6): the gradient of the input from input, gradient and the parameters of the

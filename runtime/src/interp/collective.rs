@@ -11,6 +11,7 @@ use crate::machine::meeting::{Joined, Parcel};
 use crate::machine::soc::Target;
 use crate::machine::{Action, BufferId, Update};
 use crate::num;
+use crate::races::Meeting;
 use crate::sequencer::{note_change, wakes_fragile_wait};
 
 /// SB2SB_COLLECTIVE (chapter 06 section 10.1): both cores of a pair send elements into each other's state buffer.
@@ -39,8 +40,10 @@ pub fn sb2sb(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
         let lanes = (0..lanes.into()).map(|lane| read_lane(x.core(), &src, lane)).collect();
         x.machine.cores[peer].meetings.parcels.push_back(Parcel { word: w.word, address, lanes });
         x.engine_state().ticket = Some(0);
+        x.machine.races_leave(Meeting::Parcel(peer));
     }
     let Some(parcel) = x.core().meetings.parcels.pop_front() else { return Ok(Flow::Block) };
+    x.machine.races_take_up(Meeting::Parcel(x.core));
     take(x, &parcel)?;
     Ok(Flow::Next)
 }
@@ -73,6 +76,7 @@ pub fn trigger(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
     let joined = Joined { word: w.word, issued_by: (x.engine, x.pc) };
     places(x, x.core, &o, ranks.len())?;
     x.ends_turn = true;
+    x.machine.races_leave(Meeting::Collective(x.core, o.group_id));
     if ranks.len() == 1 {
         run(x, &ranks, &[joined])?;
         return Ok(Flow::Next);
@@ -88,6 +92,7 @@ pub fn trigger(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
         queue.push_back(joined);
         return Ok(Flow::Deferred);
     };
+    ranks.iter().for_each(|rank| x.machine.races_take_up(Meeting::Collective(*rank, o.group_id)));
     run(x, &ranks, &all)?;
     for (rank, part) in ranks.iter().zip(&all) {
         if *rank != x.core {
@@ -194,6 +199,7 @@ fn run(x: &mut Exec<'_>, ranks: &[usize], all: &[Joined]) -> Result<(), FaultKin
         let [(buffer, offset), output] = places(x, *rank, word, all.len())?;
         let bytes = elements(&first, all.len()).0 as usize * first.dtype.bytes();
         let memory = x.machine.dram.buffer(buffer);
+        memory.note_read(offset, bytes);
         if let Some(gap) = memory.first_unwritten(offset, bytes).filter(|_| x.machine.options.check) {
             let address = Address::Buffer { name: memory.spec.name.clone(), offset: gap as i64 };
             return Err(FaultKind::Uninitialised { field: "input_tensor_id", address });

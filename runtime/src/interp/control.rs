@@ -392,6 +392,7 @@ impl Loads {
         let mut values = [0; 32];
         for (value, (access, _)) in values.iter_mut().zip(&self.from) {
             *value = x.machine.bus_read(access);
+            x.machine.note_bus_read(access, *value);
         }
         for (value, (_, register)) in values.into_iter().zip(&self.from) {
             let low = match self.dtype {
@@ -575,8 +576,12 @@ impl Poll {
     /// # Errors
     /// The result is to be written to a bad address; nothing has been done.
     pub fn run(&self, x: &mut Exec<'_>) -> Result<(), FaultKind> {
-        let values = self.reads.iter().map(|access| x.machine.bus_read(access) as u32);
-        let result = values.reduce(self.fold).unwrap_or_default();
+        let read = |access| {
+            let value = x.machine.bus_read(access);
+            x.machine.note_bus_read(access, value);
+            value as u32
+        };
+        let result = self.reads.iter().map(read).reduce(self.fold).unwrap_or_default();
         let writes = match &self.writes {
             _ if result == 0 => &[],
             Ok(writes) => writes.as_slice(),

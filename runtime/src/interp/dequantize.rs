@@ -1,6 +1,6 @@
 //! TENSOR_DEQUANTIZE (chapter 06 section 9.1): packed 4- and 6-bit codes to FP8, in words of 32 bits.
 
-use super::{Access, Exec, FaultKind, Flow};
+use super::{Access, Exec, FaultKind, Flow, Walk};
 use crate::isa::layouts::S3D3_TENS_DEQUANT;
 use crate::isa::{Decoded, Dtype};
 use crate::num::{self, Fp8};
@@ -14,7 +14,8 @@ pub struct CodeFormat {
     pub bits: usize,
     /// Dtype of the result.
     pub target: Dtype,
-    value: fn(u32) -> f32,
+    /// The value of a code.
+    pub value: fn(u32) -> f32,
 }
 
 /// Every format (chapter 06 section 9.1).
@@ -91,21 +92,11 @@ fn signed(negative: bool, magnitude: f32) -> f32 {
 
 /// TENSOR_DEQUANTIZE.
 pub fn dequantize(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
-    let o = *x.operands::<S3D3_TENS_DEQUANT>(w)?;
-    let lanes = o.num_active_channels;
-    let format = CodeFormat::find(o.dequant_fmt)
-        .ok_or_else(|| FaultKind::illegal("dequant_fmt", o.dequant_fmt, "1 to 4"))?;
-    let grouped = usize::from(o.group_size) == GROUP;
-    let src = x.tensor("src", &o.src, o.in_dtype, lanes, Access::Read)?;
-    let dst = x.tensor("dst", &o.dst, o.out_dtype, lanes, Access::Write)?;
-    let (from, to) = format.ratio(grouped);
-    if src.size != 4 || dst.size != 4 || src.count % from != 0 || src.count / from * to != dst.count {
-        let found = format!("{} words for {}", src.count, dst.count);
-        return Err(FaultKind::illegal("src", found, format!("{from} words for every {to} of dst")));
-    }
+    let Dequantize { src, dst, format, grouped, lanes } = resolve(x, w)?;
+    let (from, _) = format.ratio(grouped);
     let table = Table { format, fp8: x.core().spec.fp8 };
     let mut unit = vec![0; 4 * from];
-    for lane in 0..usize::from(lanes) {
+    for lane in 0..lanes {
         let (mut read, mut write) = (src.start(), dst.start());
         for _ in 0..src.count / from {
             src.gather(&mut read, x.core().memory(src.space), lane, &mut unit);
@@ -114,6 +105,41 @@ pub fn dequantize(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
         }
     }
     Ok(Flow::Next)
+}
+
+/// The operands after all checks.
+pub fn resolve(x: &Exec<'_>, w: &Decoded) -> Result<Dequantize, FaultKind> {
+    let o = *x.operands::<S3D3_TENS_DEQUANT>(w)?;
+    let lanes = o.num_active_channels;
+    let format = CodeFormat::find(o.dequant_fmt)
+        .ok_or_else(|| FaultKind::illegal("dequant_fmt", o.dequant_fmt, "1 to 4"))?;
+    let grouped = usize::from(o.group_size) == GROUP;
+    if grouped && format.bits != 4 {
+        return Err(FaultKind::illegal("group_size", o.group_size, "0"));
+    }
+    let src = x.tensor("src", &o.src, o.in_dtype, lanes, Access::Read)?;
+    let dst = x.tensor("dst", &o.dst, o.out_dtype, lanes, Access::Write)?;
+    let (from, to) = format.ratio(grouped);
+    if src.size != 4 || dst.size != 4 || src.count % from != 0 || src.count / from * to != dst.count {
+        let found = format!("{} words for {}", src.count, dst.count);
+        return Err(FaultKind::illegal("src", found, format!("{from} words for every {to} of dst")));
+    }
+    Ok(Dequantize { src, dst, format, grouped, lanes: lanes.into() })
+}
+
+/// A word whose checks have passed.
+#[derive(Clone, Copy, Debug)]
+pub struct Dequantize {
+    /// Words of codes.
+    pub src: Walk,
+    /// Words of FP8.
+    pub dst: Walk,
+    /// What the codes mean.
+    pub format: &'static CodeFormat,
+    /// Codes have scales.
+    pub grouped: bool,
+    /// Lanes.
+    pub lanes: usize,
 }
 
 /// A format with the FP8 flavour of the program.

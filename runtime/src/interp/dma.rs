@@ -20,12 +20,9 @@ pub fn trigger(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
         FaultKind::illegal("dma_queue_name", "not a name", "printable ASCII, zero padded, not empty")
     })?;
     let issued_by = (x.engine, x.pc);
-    let queue = x
-        .core()
-        .queues
-        .iter_mut()
-        .find(|q| q.spec.name == name)
-        .ok_or_else(|| FaultKind::illegal("dma_queue_name", name, "a queue of this graph"))?;
+    let named = x.core().queues.iter_mut().enumerate().find(|(_, q)| q.spec.name == name);
+    let (position, queue) =
+        named.ok_or_else(|| FaultKind::illegal("dma_queue_name", name, "a queue of this graph"))?;
     let spec = queue.spec.clone();
     let ids: Vec<usize> = if o.use_raw_count == 0 {
         let at = spec.blocks.iter().position(|b| b.id == o.block_id_or_count);
@@ -55,6 +52,7 @@ pub fn trigger(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
         queue.pending.push_back(Transfer { moves: block.moves.clone(), completion, issued_by });
         queue.next_in_ring = at + 1;
     }
+    ids.iter().for_each(|_| x.machine.races_queued(position));
     if out_of_order {
         let core = x.core;
         x.machine.warn(format!("core {core}: queue {name} starts blocks out of ring order"));
@@ -126,8 +124,8 @@ pub(super) fn submit(x: &mut Exec<'_>, moves: Vec<Move>, completion: (u8, u8)) -
     let engine = x.engine;
     let issued_by = (engine, x.pc);
     let core = x.core;
-    let owned = |q: &&mut crate::machine::dma::Queue| q.spec.dynamic && q.spec.owner == engine;
-    let queue = x.core().queues.iter_mut().find(owned).ok_or_else(|| {
+    let owned = |q: &(usize, &mut crate::machine::dma::Queue)| q.1.spec.dynamic && q.1.spec.owner == engine;
+    let (position, queue) = x.core().queues.iter_mut().enumerate().find(owned).ok_or_else(|| {
         FaultKind::illegal(
             "opcode",
             format!("core {core} {engine} has no dynamic queue"),
@@ -136,6 +134,7 @@ pub(super) fn submit(x: &mut Exec<'_>, moves: Vec<Move>, completion: (u8, u8)) -
     })?;
     let completion = Some(completion);
     queue.pending.push_back(Transfer { moves: moves.into(), completion, issued_by });
+    x.machine.races_queued(position);
     x.ends_turn = true;
     Ok(Flow::Next)
 }
@@ -218,6 +217,7 @@ fn resolve(x: &Exec<'_>, field: &'static str, address: Addr8) -> Result<u64, Fau
 pub fn run_next(machine: &mut Machine, core: usize, queue: usize) -> Result<bool, Fault> {
     let Some(transfer) = machine.cores[core].queues[queue].pending.pop_front() else { return Ok(false) };
     let (engine, pc) = transfer.issued_by;
+    machine.races_begin_transfer(core, queue);
     for one in transfer.moves.iter() {
         let moved = perform(machine, core, one).map_err(|kind| fault(machine, core, engine, pc, kind))?;
         let bytes = &mut machine.cores[core].queues[queue].bytes;
@@ -228,6 +228,7 @@ pub fn run_next(machine: &mut Machine, core: usize, queue: usize) -> Result<bool
     if let Some((semaphore, amount)) = transfer.completion {
         post(machine, core, pc, semaphore, amount);
     }
+    machine.races_end(true);
     Ok(true)
 }
 

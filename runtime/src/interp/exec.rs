@@ -125,13 +125,13 @@ impl Exec<'_> {
         if access == Access::Write {
             return Ok(());
         }
-        match walk.first_unwritten(self.machine.cores[self.core].memory(walk.space), lanes) {
+        match walk.note_read(self.machine.cores[self.core].memory(walk.space), lanes) {
             Some(byte) => Err(FaultKind::Uninitialised { field, address: Address::Byte(byte) }),
             None => Ok(()),
         }
     }
 
-    /// In check mode, that some elements of a contiguous walk have been written in one lane.
+    /// Some elements of a contiguous walk are about to be read in one lane; in check mode, they have been written.
     pub fn expect_written(
         &self,
         field: &'static str,
@@ -141,6 +141,7 @@ impl Exec<'_> {
     ) -> Result<(), FaultKind> {
         let memory = self.machine.cores[self.core].memory(walk.space);
         let (partition, first) = (walk.partition + lane, walk.offset + elements.start * walk.size);
+        memory.note_read(partition, first, elements.len() * walk.size);
         match memory.first_unwritten(partition, first, elements.len() * walk.size) {
             Some(offset) => {
                 let byte = Location { space: walk.space, partition: partition as u8, offset: offset as u32 };

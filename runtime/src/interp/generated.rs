@@ -110,6 +110,7 @@ fn indices(
     let mut beyond = false;
     for (partition, slot) in (0..n).map(|k| (k % lanes, k / lanes)) {
         let at = first + 4 * slot;
+        sbuf.note_read(partition, at, 4);
         if let Some(offset) = sbuf.first_unwritten(partition, at, 4) {
             let byte = crate::isa::Location {
                 space: Space::Sbuf,

@@ -168,6 +168,18 @@ pub fn for_each_tile(
     }
 }
 
+/// What the transposing reader reads.
+///
+/// # Errors
+/// The lanes, or the elements of a lane, are no whole tiles.
+pub fn expect_tiles(src: &Walk, lanes: usize) -> Result<(), FaultKind> {
+    if lanes.is_multiple_of(TILE) && src.count.is_multiple_of(TILE) {
+        return Ok(());
+    }
+    let found = format!("{lanes} lanes of {} elements", src.count);
+    Err(FaultKind::illegal("src", found, format!("multiples of {TILE}")))
+}
+
 /// Elements of a lane that a word keeps at once. No memory holds as many; only broadcast steps count further.
 pub const MAX_ROW: usize = 1 << 18;
 

@@ -5,49 +5,91 @@ use super::tensor_reduce::fold_length;
 use super::{Access, Exec, FaultKind, Flow};
 use crate::isa::field::PoolType;
 use crate::isa::layouts::S4D4_PL;
-use crate::isa::{AluOp, Decoded};
-use crate::num;
+use crate::isa::{AluOp, Decoded, Dtype};
+use crate::num::{self, Fp8};
 
 /// POOL: the maximum of each window, or the sum of its elements times a scale (decision 05-34).
 pub fn pool(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
-    let o = *x.operands::<S4D4_PL>(w)?;
-    let windows = resolve(x, w)?;
-    let result: fn(&[f32], f32) -> f32 = match o.pool_func {
-        PoolType::MAX_POOL => |window, _| fold(AluOp::MAX, window[0], &window[1..]),
-        PoolType::AVG_POOL => |window, scale| fold(AluOp::ADD, 0.0, window) * scale,
-        other => return Err(FaultKind::illegal("pool_func", other.0, "MAX_POOL or AVG_POOL")),
-    };
-    let (fp8, scale) = (x.core().spec.fp8, o.pool_scale.value());
-    let (mut values, mut results) = (Vec::new(), Vec::new());
-    windows.for_each(x.core(), |packed, out| {
-        values.resize(packed.len() / windows.src.size, 0.0);
-        num::unpack(packed, o.in_dtype, fp8, &mut values);
-        results.clear();
-        results.extend(values.chunks_exact(windows.length).map(|window| result(window, scale)));
-        num::pack(&results, o.out_dtype, fp8, out);
-    });
+    resolve_pool(x, w)?.run(x);
     Ok(Flow::Next)
 }
 
 /// MAX_POOL_SELECT: the position of the first maximum of each window; an index that the destination's type
 /// cannot hold saturates (chapter 00 A14).
 pub fn max_pool_select(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
-    let o = *x.operands::<S4D4_PL>(w)?;
-    let windows = resolve(x, w)?;
-    let fp8 = x.core().spec.fp8;
-    let (mut values, mut results) = (Vec::new(), Vec::new());
-    windows.for_each(x.core(), |packed, out| {
-        values.resize(packed.len() / windows.src.size, 0.0);
-        num::unpack(packed, o.in_dtype, fp8, &mut values);
-        results.clear();
-        results.extend(values.chunks_exact(windows.length).map(first_maximum));
-        num::pack_int(&results, o.out_dtype, out);
-    });
+    resolve_max_pool_select(x, w)?.run(x);
     Ok(Flow::Next)
 }
 
+/// The windows of [`pool`] after all checks.
+pub fn resolve_pool(x: &Exec<'_>, w: &Decoded) -> Result<Pooling, FaultKind> {
+    let o = *x.operands::<S4D4_PL>(w)?;
+    let windows = resolve(x, w)?;
+    let function = match o.pool_func {
+        PoolType::MAX_POOL => Function::Maximum,
+        PoolType::AVG_POOL => Function::ScaledSum(o.pool_scale.value()),
+        other => return Err(FaultKind::illegal("pool_func", other.0, "MAX_POOL or AVG_POOL")),
+    };
+    Ok(Pooling { windows, from: o.in_dtype, to: o.out_dtype, function })
+}
+
+/// The windows of [`max_pool_select`] after all checks.
+pub fn resolve_max_pool_select(x: &Exec<'_>, w: &Decoded) -> Result<Pooling, FaultKind> {
+    let o = *x.operands::<S4D4_PL>(w)?;
+    let windows = resolve(x, w)?;
+    Ok(Pooling { windows, from: o.in_dtype, to: o.out_dtype, function: Function::Position })
+}
+
+/// What becomes of a window.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Function {
+    /// Its maximum.
+    Maximum,
+    /// The sum of its elements times a scale.
+    ScaledSum(f32),
+    /// The position of its first maximum.
+    Position,
+}
+
+/// A pooling word whose checks have passed.
+#[derive(Clone, Copy, Debug)]
+pub struct Pooling {
+    /// Every fold is a window.
+    pub windows: Folds,
+    /// Datatype of the source.
+    pub from: Dtype,
+    /// Datatype of the results.
+    pub to: Dtype,
+    /// What becomes of a window.
+    pub function: Function,
+}
+
+impl Pooling {
+    fn run(&self, x: &mut Exec<'_>) {
+        let fp8 = x.core().spec.fp8;
+        let mut values = Vec::new();
+        self.windows.for_each(x.core(), |packed, out| self.pool(packed, fp8, &mut values, out));
+    }
+
+    /// The results of the windows in `packed`.
+    pub fn pool(&self, packed: &[u8], fp8: Fp8, values: &mut Vec<f32>, out: &mut [u8]) {
+        values.resize(packed.len() / self.windows.src.size, 0.0);
+        num::unpack(packed, self.from, fp8, values);
+        let windows = values.chunks_exact(self.windows.length);
+        let results: Vec<f32> = match self.function {
+            Function::Maximum => windows.map(|window| fold(AluOp::MAX, window[0], &window[1..])).collect(),
+            Function::ScaledSum(scale) => windows.map(|w| fold(AluOp::ADD, 0.0, w) * scale).collect(),
+            Function::Position => {
+                let positions: Vec<i64> = windows.map(first_maximum).collect();
+                return num::pack_int(&positions, self.to, out);
+            }
+        };
+        num::pack(&results, self.to, fp8, out);
+    }
+}
+
 /// The windows of a pooling word after all checks of addresses and counts.
-pub fn resolve(x: &Exec<'_>, w: &Decoded) -> Result<Folds, FaultKind> {
+fn resolve(x: &Exec<'_>, w: &Decoded) -> Result<Folds, FaultKind> {
     let o = *x.operands::<S4D4_PL>(w)?;
     let lanes = o.num_active_channels;
     let src = x.tensor("src", &o.src, o.in_dtype, lanes, Access::Read)?;

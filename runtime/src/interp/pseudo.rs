@@ -6,6 +6,7 @@ use crate::isa::layouts::{PSEUDO_CORE_BARRIER, PSEUDO_FUNCTION_BEGIN, PSEUDO_FUN
 use crate::isa::{Decoded, Layout, WORD_BYTES, op};
 use crate::machine::meeting::Call;
 use crate::machine::{Action, Update};
+use crate::races::Meeting;
 use crate::sequencer::{note_change, wakes_fragile_wait};
 
 /// Words whose EVENTS are all that happens: DMA barrier, function begin, hint, completion, and the extension
@@ -29,10 +30,15 @@ fn meet_engines(x: &mut Exec<'_>) -> bool {
             *arrivals += 1;
             let ticket = *arrivals;
             x.engine_state().ticket = Some(ticket);
+            x.machine.races_leave(Meeting::Engines(x.core, ticket));
             ticket
         }
     };
-    x.core().meetings.engines.iter().all(|arrivals| *arrivals >= ticket)
+    let there = x.core().meetings.engines.iter().all(|arrivals| *arrivals >= ticket);
+    if there {
+        x.machine.races_take_up(Meeting::Engines(x.core, ticket));
+    }
+    there
 }
 
 /// PSEUDO_CORE_BARRIER: waits until the other core of the pair has come to a barrier of the same id as often.
@@ -47,10 +53,14 @@ pub fn core_barrier(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
             *arrivals += 1;
             let ticket = *arrivals;
             x.engine_state().ticket = Some(ticket);
+            x.machine.races_leave(Meeting::Cores(x.core.min(peer), id, ticket));
             ticket
         }
     };
     let there = x.machine.cores[peer].meetings.cores.get(&id).is_some_and(|arrivals| *arrivals >= ticket);
+    if there {
+        x.machine.races_take_up(Meeting::Cores(x.core.min(peer), id, ticket));
+    }
     Ok(if there { Flow::Next } else { Flow::Block })
 }
 

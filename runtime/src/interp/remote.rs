@@ -9,6 +9,7 @@ use crate::isa::layouts::EXTENDED_RDMA_DESC_GEN;
 use crate::isa::{PARTITIONS, Space};
 use crate::machine::dma::RINGS;
 use crate::machine::meeting::RemoteTransfer;
+use crate::races::Meeting;
 
 /// RDMA_DESC_GEN: records a transfer; nothing moves.
 pub fn describe(x: &mut Exec<'_>, o: &EXTENDED_RDMA_DESC_GEN) -> Result<Flow, FaultKind> {
@@ -77,6 +78,7 @@ pub fn start(x: &mut Exec<'_>) -> Result<Flow, FaultKind> {
         x.engine_state().ticket = Some(0);
         for peer in &peers {
             *x.machine.cores[*peer].meetings.starts.entry(own).or_default() += 1;
+            x.machine.races_leave(Meeting::Start(own, *peer));
         }
     }
     let starts = &mut x.core().meetings.starts;
@@ -86,6 +88,7 @@ pub fn start(x: &mut Exec<'_>) -> Result<Flow, FaultKind> {
     for peer in &peers {
         starts.entry(*peer).and_modify(|n| *n -= 1);
     }
+    peers.iter().for_each(|peer| x.machine.races_take_up(Meeting::Start(*peer, own)));
     x.core().meetings.transfers.clear();
     for transfer in &transfers {
         perform(x, transfer);
@@ -97,6 +100,7 @@ pub fn start(x: &mut Exec<'_>) -> Result<Flow, FaultKind> {
 /// Moves the bytes of all partitions; the local semaphore counts all sixteen engines (D06-35).
 fn perform(x: &mut Exec<'_>, t: &RemoteTransfer) {
     for partition in 0..PARTITIONS {
+        x.core().sbuf.note_read(partition, t.source, t.bytes);
         let row = x.core().sbuf.partition(partition)[t.source..t.source + t.bytes].to_vec();
         let sbuf = &mut x.machine.cores[t.peer].sbuf;
         sbuf.partition_mut(partition)[t.destination..t.destination + t.bytes].copy_from_slice(&row);

@@ -112,7 +112,7 @@ pub fn reversed(o: &S2S2D2_STT) -> [bool; 2] {
 }
 
 /// The scalar of each lane in class FP, read before the stream starts (section 2.5).
-pub(super) fn float_scalars(x: &mut Exec<'_>, o: &S2S2D2_STT, scalar: &LaneScalar) -> Vec<f32> {
+pub(crate) fn float_scalars(x: &mut Exec<'_>, o: &S2S2D2_STT, scalar: &LaneScalar) -> Vec<f32> {
     let fp8 = x.core().spec.fp8;
     let dtype = if o.imm0_src == ImmSrc::INSTRUCTION { Dtype::FP32 } else { o.imm0_dtype };
     let core = x.core();

@@ -12,26 +12,26 @@ pub const QUADRANT: usize = 32;
 
 /// LOAD_MASK_SELECT (section 7.1).
 pub fn load_mask(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
+    x.core().dve.mask = resolve_mask(x, w)?;
+    Ok(Flow::Next)
+}
+
+/// The mask of [`load_mask`].
+pub fn resolve_mask(x: &Exec<'_>, w: &Decoded) -> Result<LaneMask, FaultKind> {
     let o = x.operands::<CTRL_IM>(w)?;
     let mut mask = LaneMask::default();
     for (slot, byte) in mask.0.iter_mut().zip(o.immediate.iter().flat_map(|word| word.to_le_bytes())) {
         *slot = byte;
     }
-    x.core().dve.mask = mask;
-    Ok(Flow::Next)
+    Ok(mask)
 }
 
 /// STREAM_SHUFFLE (section 7.3): permutes the lanes of each quadrant. A quadrant is read before any of it is
 /// written.
 pub fn stream_shuffle(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
-    let o = *x.operands::<S4D4_TR>(w)?;
-    let (src, dst) = operands(x, &o)?;
-    if dst.count != src.count {
-        return Err(FaultKind::illegal("dst", format!("{} elements", dst.count), src.count.to_string()));
-    }
-    expect_row("src", &src)?;
+    let Movement { src, dst, lanes, .. } = resolve_shuffle(x, w)?;
     let mask = x.core().dve.mask;
-    for first in (0..usize::from(o.num_active_channels)).step_by(QUADRANT) {
+    for first in (0..lanes).step_by(QUADRANT) {
         let rows: Vec<Vec<u8>> = (0..QUADRANT).map(|lane| read_lane(x.core(), &src, first + lane)).collect();
         for (lane, from) in mask.0.iter().enumerate() {
             if let Some(row) = rows.get(usize::from(*from)) {
@@ -42,9 +42,30 @@ pub fn stream_shuffle(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> 
     Ok(Flow::Next)
 }
 
+/// The operands of [`stream_shuffle`] after all checks.
+pub fn resolve_shuffle(x: &Exec<'_>, w: &Decoded) -> Result<Movement, FaultKind> {
+    let o = *x.operands::<S4D4_TR>(w)?;
+    let (src, dst) = operands(x, &o)?;
+    if dst.count != src.count {
+        return Err(FaultKind::illegal("dst", format!("{} elements", dst.count), src.count.to_string()));
+    }
+    expect_row("src", &src)?;
+    Ok(Movement { src, dst, lanes: o.num_active_channels.into(), masked: true })
+}
+
 /// STREAM_TRANSPOSE (section 7.4): transposes tiles of 32 lanes by 32 elements, each read before it is
 /// written. A destination may be shorter than the source.
 pub fn stream_transpose(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
+    let word = resolve_transpose(x, w)?;
+    let mask = word.mask(x.core());
+    for first in (0..word.lanes).step_by(QUADRANT) {
+        transpose_quadrant(x, &word.src, &word.dst, first, &mask);
+    }
+    Ok(Flow::Next)
+}
+
+/// The operands of [`stream_transpose`] after all checks.
+pub fn resolve_transpose(x: &Exec<'_>, w: &Decoded) -> Result<Movement, FaultKind> {
     let o = *x.operands::<S4D4_TR>(w)?;
     let (src, dst) = operands(x, &o)?;
     if !src.count.is_multiple_of(QUADRANT) || dst.count > src.count {
@@ -55,11 +76,26 @@ pub fn stream_transpose(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind
             "a multiple of 32 that the destination does not exceed",
         ));
     }
-    let mask = if o.mask_enable == 1 { x.core().dve.mask } else { LaneMask::default() };
-    for first in (0..usize::from(o.num_active_channels)).step_by(QUADRANT) {
-        transpose_quadrant(x, &src, &dst, first, &mask);
+    Ok(Movement { src, dst, lanes: o.num_active_channels.into(), masked: o.mask_enable == 1 })
+}
+
+/// A word that moves lanes, whose checks have passed.
+#[derive(Clone, Copy, Debug)]
+pub struct Movement {
+    /// The tensor.
+    pub src: Walk,
+    /// The result.
+    pub dst: Walk,
+    /// Lanes, whole quadrants.
+    pub lanes: usize,
+    masked: bool,
+}
+
+impl Movement {
+    /// Which lane of its quadrant each destination lane takes.
+    pub fn mask(&self, core: &Core) -> LaneMask {
+        if self.masked { core.dve.mask } else { LaneMask::default() }
     }
-    Ok(Flow::Next)
 }
 
 fn transpose_quadrant(x: &mut Exec<'_>, src: &Walk, dst: &Walk, first: usize, mask: &LaneMask) {

@@ -1,6 +1,6 @@
 //! Folds along the free dimensions (chapter 04 sections 6.1 to 6.3).
 
-use super::lanes::{Folds, TILE};
+use super::lanes::{Folds, expect_tiles};
 use super::tensor_tensor::{compute_dtype, unsupported, warn_division};
 use super::{Access, Exec, FaultKind, Flow, Walk};
 use crate::isa::field::Subdim;
@@ -34,12 +34,14 @@ pub fn bitvec(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
 
 /// TRANSPOSE_TENSOR_REDUCE_ARITH_OP (section 6.2): [`arith`] behind the transposing reader.
 pub fn transpose_arith(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
-    resolve(x, w)?.run_transposed(x)
+    resolve_transposed(x, w)?.run_transposed(x);
+    Ok(Flow::Next)
 }
 
 /// TRANSPOSE_TENSOR_REDUCE_BITVEC_OP (section 6.2): [`bitvec`] behind the transposing reader.
 pub fn transpose_bitvec(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
-    resolve_bitvec(x, w)?.run_transposed(x)
+    resolve_transposed_bitvec(x, w)?.run_transposed(x);
+    Ok(Flow::Next)
 }
 
 /// The reduction of [`arith`] after all checks.
@@ -66,6 +68,20 @@ pub fn resolve_max_bf16(x: &Exec<'_>, w: &Decoded) -> Result<Reduction, FaultKin
 /// The reduction of [`bitvec`] after all checks.
 pub fn resolve_bitvec(x: &Exec<'_>, w: &Decoded) -> Result<Reduction, FaultKind> {
     reduction(x, w, x.operands::<S4D4_TR>(w)?.op, Fold::Bits)
+}
+
+/// The reduction of [`transpose_arith`] after all checks.
+pub fn resolve_transposed(x: &Exec<'_>, w: &Decoded) -> Result<Reduction, FaultKind> {
+    let reduction = resolve(x, w)?;
+    expect_tiles(&reduction.src, reduction.lanes)?;
+    Ok(reduction)
+}
+
+/// The reduction of [`transpose_bitvec`] after all checks.
+pub fn resolve_transposed_bitvec(x: &Exec<'_>, w: &Decoded) -> Result<Reduction, FaultKind> {
+    let reduction = resolve_bitvec(x, w)?;
+    expect_tiles(&reduction.src, reduction.lanes)?;
+    Ok(reduction)
 }
 
 /// Source elements that a word folds into one: the product of its innermost counts.
@@ -159,25 +175,21 @@ impl Reduction {
         }
     }
 
-    fn run_transposed(&self, x: &mut Exec<'_>) -> Result<Flow, FaultKind> {
-        if !(self.lanes.is_multiple_of(TILE) && self.src.count.is_multiple_of(TILE)) {
-            let found = format!("{} lanes of {} elements", self.lanes, self.src.count);
-            return Err(FaultKind::illegal("src", found, format!("multiples of {TILE}")));
-        }
+    fn run_transposed(&self, x: &mut Exec<'_>) {
         let fp8 = x.core().spec.fp8;
         let mut scratch = Scratch::default();
         self.folds().for_each_transposed(x.core(), |packed, out| self.fold(packed, fp8, &mut scratch, out));
         if scratch.divided_by_zero {
             warn_division(x);
         }
-        Ok(Flow::Next)
     }
 
     fn folds(&self) -> Folds {
         Folds { src: self.src, dst: self.dst, length: self.length, lanes: self.lanes }
     }
 
-    fn fold(&self, packed: &[u8], fp8: Fp8, scratch: &mut Scratch, out: &mut [u8]) {
+    /// The folds in `packed`.
+    pub(crate) fn fold(&self, packed: &[u8], fp8: Fp8, scratch: &mut Scratch, out: &mut [u8]) {
         match self.fold {
             Fold::Float => self.fold_floats(packed, fp8, &mut scratch.floats, out),
             Fold::Integer => {
@@ -245,8 +257,9 @@ impl Reduction {
 
 /// Rows of a word while it runs.
 #[derive(Default)]
-struct Scratch {
+pub(crate) struct Scratch {
     floats: Vec<f32>,
     integers: Vec<i64>,
-    divided_by_zero: bool,
+    /// Whether any fold divided by zero.
+    pub divided_by_zero: bool,
 }

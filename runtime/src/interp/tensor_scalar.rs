@@ -1,6 +1,6 @@
 //! A tensor and up to two scalars (chapter 04 sections 4.2 to 4.4).
 
-use super::lanes::{TILE, for_each_stretch, for_each_tile};
+use super::lanes::{TILE, expect_tiles, for_each_stretch, for_each_tile};
 use super::tensor_tensor::{compute_dtype, unsupported};
 use super::{Access, Exec, FaultKind, Flow, LaneScalar, Walk};
 use crate::isa::field::ImmSrc;
@@ -35,14 +35,9 @@ pub fn ptr_bitvec(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
 /// TRANSPOSE_TENSOR_SCALAR_ARITH_OP (section 4.4): the source passes the transposing reader, then the operators,
 /// whose scalars are those of the lane that is written (decision 04-S2).
 pub fn transpose_arith(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
-    let o = *x.operands::<S3D3_TS>(w)?;
-    let operands = with_scalars(x, &o, [o.imm0_src, o.imm1_src], Dtype::FP32)?;
+    let operands = resolve_transposed(x, w)?;
     let mut chain = Chain::arith(&operands)?;
     let Operands { src, dst, lanes, scalars, .. } = operands;
-    if !(lanes.is_multiple_of(TILE) && src.count.is_multiple_of(TILE)) {
-        let found = format!("{lanes} lanes of {} elements", src.count);
-        return Err(FaultKind::illegal("src", found, format!("multiples of {TILE}")));
-    }
     let scalars = fetch(x, &scalars, lanes);
     let fp8 = x.core().spec.fp8;
     let mut to = vec![dst.start(); lanes];
@@ -52,6 +47,15 @@ pub fn transpose_arith(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind>
         dst.scatter(&mut to[lane], core.memory_mut(dst.space), lane, &out);
     });
     Ok(Flow::Next)
+}
+
+/// The operands of [`transpose_arith`] after all checks.
+pub fn resolve_transposed(x: &Exec<'_>, w: &Decoded) -> Result<Operands, FaultKind> {
+    let o = *x.operands::<S3D3_TS>(w)?;
+    let operands = with_scalars(x, &o, [o.imm0_src, o.imm1_src], Dtype::FP32)?;
+    Chain::arith(&operands)?;
+    expect_tiles(&operands.src, operands.lanes)?;
+    Ok(operands)
 }
 
 fn elementwise(
@@ -70,7 +74,7 @@ fn elementwise(
 }
 
 /// The bits of both scalars of every lane.
-fn fetch(x: &mut Exec<'_>, scalars: &[Option<LaneScalar>; 2], lanes: usize) -> Vec<[u32; 2]> {
+pub(crate) fn fetch(x: &mut Exec<'_>, scalars: &[Option<LaneScalar>; 2], lanes: usize) -> Vec<[u32; 2]> {
     let core = x.core();
     let bits = |scalar: &Option<LaneScalar>, lane| scalar.as_ref().map_or(0, |s| s.bits(core, lane));
     (0..lanes).map(|lane| [bits(&scalars[0], lane), bits(&scalars[1], lane)]).collect()
@@ -144,7 +148,7 @@ fn with_scalars(
 }
 
 /// The two operators of a word, and scratch rows for them.
-struct Chain {
+pub(crate) struct Chain {
     operators: [(AluOp, bool); 2],
     from: Dtype,
     to: Dtype,
@@ -167,7 +171,7 @@ impl Chain {
     }
 
     /// Operators in class FP, or in class INT if one of them is of the integer band.
-    fn arith(o: &Operands) -> Result<Self, FaultKind> {
+    pub fn arith(o: &Operands) -> Result<Self, FaultKind> {
         let ops = o.operators.map(|(op, _)| op);
         let integer = ops.iter().any(|op| op.info().is_some_and(|i| i.class == AluClass::Int));
         for op in ops {
@@ -190,7 +194,7 @@ impl Chain {
     }
 
     /// Computes packed results from packed elements; `scalars` are bits.
-    fn run(&mut self, source: &[u8], result: &mut [u8], scalars: [u32; 2], fp8: Fp8) {
+    pub fn run(&mut self, source: &[u8], result: &mut [u8], scalars: [u32; 2], fp8: Fp8) {
         let n = result.len() / self.to.bytes();
         let Chain { operators: [(op0, reverse0), (op1, reverse1)], from, to, .. } = *self;
         // A lone operator has BYPASS behind it, which keeps every bit of a row.

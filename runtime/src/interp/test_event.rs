@@ -72,6 +72,12 @@ impl Test {
         match self.what {
             What::ReadSemaphores => {
                 self.read(x, |sync, id| sync.semaphores[id]);
+                for (id, _) in &self.cells {
+                    let (core, value) = (x.core, x.core().sync.semaphores[usize::from(*id)]);
+                    if let Some(races) = &mut x.machine.races {
+                        races.observed(core, *id, value);
+                    }
+                }
             }
             What::ReadEvents => {
                 self.read(x, |sync, id| sync.events[id].into());

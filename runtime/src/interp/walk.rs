@@ -249,6 +249,21 @@ impl Walk {
         })
     }
 
+    /// All elements from the lowest to the highest that the walk touches, ascending.
+    pub(crate) fn hull(&self) -> Walk {
+        let count = (self.high - self.low) / self.size;
+        let mut hull = Walk { offset: self.low, count, dims: [Dim::default(); 4], rank: 0, ..*self };
+        hull.push(Dim { count, step: self.size as isize });
+        hull
+    }
+
+    /// The position of each element in the [`hull`](Self::hull).
+    pub(crate) fn positions(&self) -> Vec<u32> {
+        let mut cursor = self.start();
+        let position = |at: isize| ((at as usize - self.low) / self.size) as u32;
+        (0..self.count).map(|_| position(self.next_run(&mut cursor, 1).0)).collect()
+    }
+
     /// Whether the operands of a word with so many lanes share no byte, in the same lane or in another.
     pub fn is_apart_from(&self, other: &Walk, lanes: usize) -> bool {
         self.space != other.space
@@ -257,8 +272,8 @@ impl Walk {
             || self.partition.abs_diff(other.partition) >= lanes
     }
 
-    /// The first byte that the walk reads in any of `lanes` lanes and that nothing has written.
-    pub fn first_unwritten(&self, memory: &Partitions, lanes: usize) -> Option<Location> {
+    /// Records that all elements of `lanes` lanes are read; the first byte of them that nothing has written.
+    pub fn note_read(&self, memory: &Partitions, lanes: usize) -> Option<Location> {
         if !memory.tracks_writes() {
             return None;
         }
@@ -268,12 +283,14 @@ impl Walk {
             let mut left = self.count;
             while left > 0 {
                 let (at, step, run) = self.next_run(&mut cursor, left);
+                let read = |at: usize, len| {
+                    memory.note_read(partition, at, len);
+                    memory.first_unwritten(partition, at, len)
+                };
                 let gap = if step == self.size as isize {
-                    memory.first_unwritten(partition, at as usize, run * self.size)
+                    read(at as usize, run * self.size)
                 } else {
-                    (0..run).find_map(|k| {
-                        memory.first_unwritten(partition, (at + k as isize * step) as usize, self.size)
-                    })
+                    (0..run).find_map(|k| read((at + k as isize * step) as usize, self.size))
                 };
                 if let Some(offset) = gap {
                     return Some(Location {

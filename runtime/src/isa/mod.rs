@@ -4,6 +4,7 @@
 
 mod alu;
 pub mod check;
+pub mod coverage;
 mod decode;
 mod dtype;
 pub mod field;

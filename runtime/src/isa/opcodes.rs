@@ -132,23 +132,23 @@ macro_rules! for_each_opcode {
     0x03 PE_REG_WRITE                              [Y Y Y Y] [PE          ] Pe                  [UNKNOWN] refuse "payload layout not recovered";
     0x04 WEIGHT_MASK                               [d d d d] [PE          ] Pe                  [UNKNOWN] refuse "instruction of an older chip";
     0x05 WEIGHT_SHIFT                              [d d d d] [PE          ] Pe                  [UNKNOWN] refuse "instruction of an older chip";
-    0x06 LDTAGS                                    [- Y Y Y] [PE          ] Pe                  [S3_LT] run pe::ldtags;
-    0x07 MATMUL_SPARSE                             [- Y Y Y] [PE          ] Pe                  [S4D3_MM] run pe::matmul_sparse;
-    0x08 PE_MANAGE_SEED                            [- - Y Y] [PE          ] Pe                  [S2S1D2_PE_SEED] run pe::manage_seed;
-    0x09 LDWEIGHTS_MX                              [- - Y Y] [PE          ] Pe                  [SMX1_LW] later;
-    0x0A MATMUL_MX                                 [- - Y Y] [PE          ] Pe                  [SMX1D3_MM] later;
+    0x06 LDTAGS                                    [- Y Y Y] [PE          ] Pe                  [S3_LT] run pe::ldtags => kernel;
+    0x07 MATMUL_SPARSE                             [- Y Y Y] [PE          ] Pe                  [S4D3_MM] run pe::matmul_sparse => kernel;
+    0x08 PE_MANAGE_SEED                            [- - Y Y] [PE          ] Pe                  [S2S1D2_PE_SEED] run pe::manage_seed => kernel;
+    0x09 LDWEIGHTS_MX                              [- - Y Y] [PE          ] Pe                  [SMX1_LW] run pe::ldweights => kernel;
+    0x0A MATMUL_MX                                 [- - Y Y] [PE          ] Pe                  [SMX1D3_MM] run pe::matmul => kernel;
     0x21 ACTIVATE                                  [Y Y Y Y] [ACT         ] Activation          [S3D3_AC] run activation::activate => kernel;
-    0x22 ACTIVATE_QUANTIZE                         [Y Y Y Y] [ACT         ] Activation          [S3D3_AQ] run activation::quantize;
+    0x22 ACTIVATE_QUANTIZE                         [Y Y Y Y] [ACT         ] Activation          [S3D3_AQ] run activation::quantize => kernel;
     0x23 ACTIVATION_TABLE_LOAD as ACT_TABLE_LOAD   [Y Y Y Y] [ACT         ] Activation          [CTRL_NO_23] run activation::table_load => kernel;
     0x24 ACTIVATION_READ_ACCUMULATOR               [Y Y Y Y] [ACT         ] Activation          [D1_RD] run activation::read_accumulator => kernel;
-    0x25 ACTIVATE2                                 [- - Y Y] [ACT         ] Activation          [S2D2_AC] run activate2::activate2;
+    0x25 ACTIVATE2                                 [- - Y Y] [ACT         ] Activation          [S2D2_AC] run activate2::activate2 => kernel;
     0x26 ACTIVATE_MULTIPASS                        [- - - Y] [ACT         ] Activation          [S1S2D2_AM] refuse "no device body known";
-    0x30 EXPONENTIAL                               [u u u u] [DVE         ] Activation          [S3D3_TS] run exponential::exponential;
+    0x30 EXPONENTIAL                               [u u u u] [DVE         ] Activation          [S3D3_TS] run exponential::exponential => kernel;
     0x41 TENSOR_TENSOR_ARITH_OP as TENSOR_TENSOR   [Y Y Y Y] [POOL DVE    ] TensorTensor        [S3S3D3_TT] run tensor_tensor::arith => inline;
     0x42 TENSOR_REDUCE_ARITH_OP as TENSOR_REDUCE   [Y Y Y Y] [POOL DVE    ] TensorReduce        [S4D4_TR] run tensor_reduce::arith => kernel;
     0x43 TENSOR_SCALAR_ARITH_OP as TENSOR_SCALAR   [Y Y Y Y] [POOL DVE ACT] TensorScalar        [S3D3_TS] run tensor_scalar::arith => inline;
     0x44 TENSOR_SCALAR_PTR_ARITH_OP                [d d d d] [POOL DVE    ] TensorScalar        [S3D3_TS] run tensor_scalar::ptr_arith => kernel;
-    0x45 POOL                                      [Y Y Y Y] [POOL DVE    ] Pool                [S4D4_PL] run pool::pool;
+    0x45 POOL                                      [Y Y Y Y] [POOL DVE    ] Pool                [S4D4_PL] run pool::pool => kernel;
     0x46 COPY                                      [Y Y Y Y] [POOL DVE ACT] Copy                [S4D4_TR] run copy::copy => inline;
     0x47 CAST                                      [Y Y Y Y] [POOL DVE ACT] Copy                [S4D4_TR] run copy::cast => inline;
     0x48 RECIPROCAL                                [Y Y Y Y] [POOL DVE    ] Copy                [S4D4_TR] run copy::reciprocal => inline;
@@ -157,27 +157,27 @@ macro_rules! for_each_opcode {
     0x4B REG_STORE                                 [d d d d] [POOL        ] State               [D4_MR] refuse "dormant, semantics not recovered";
     0x4C REG_SHUFFLE                               [d d d d] [POOL        ] State               [CTRL_RS] refuse "dormant, semantics not recovered";
     0x4D RNG                                       [Y Y Y Y] [POOL DVE    ] Fill                [D4_MR] run random::rng => call;
-    0x4E TENSOR_CUMULATIVE_ARITH_OP                [Y Y Y Y] [DVE         ] Scan                [S4D4_TR] run scan::cumulative_arith;
+    0x4E TENSOR_CUMULATIVE_ARITH_OP                [Y Y Y Y] [DVE         ] Scan                [S4D4_TR] run scan::cumulative_arith => kernel;
     0x4F TENSOR_SCALAR_PTR_MULTI_ARITH             [d d d d] [DVE         ] TensorScalar        [S4D4_TSM] run tensor_scalar_multi::arith => kernel;
     0x51 TENSOR_TENSOR_BITVEC_OP                   [Y Y Y Y] [POOL DVE    ] TensorTensor        [S3S3D3_TT] run tensor_tensor::bitvec => inline;
     0x52 TENSOR_REDUCE_BITVEC_OP                   [Y Y Y Y] [POOL DVE    ] TensorReduce        [S4D4_TR] run tensor_reduce::bitvec => kernel;
     0x53 TENSOR_SCALAR_BITVEC_OP                   [Y Y Y Y] [DVE         ] TensorScalar        [S3D3_TS] run tensor_scalar::bitvec => inline;
     0x54 TENSOR_SCALAR_PTR_BITVEC_OP               [d d d d] [DVE         ] TensorScalar        [S3D3_TS] run tensor_scalar::ptr_bitvec => kernel;
-    0x58 MAX_POOL_SELECT                           [Y Y Y Y] [POOL DVE    ] Pool                [S4D4_PL] run pool::max_pool_select;
-    0x5E TENSOR_CUMULATIVE_BITVEC_OP               [Y Y Y Y] [DVE         ] Scan                [S4D4_TR] run scan::cumulative_bitvec;
+    0x58 MAX_POOL_SELECT                           [Y Y Y Y] [POOL DVE    ] Pool                [S4D4_PL] run pool::max_pool_select => kernel;
+    0x5E TENSOR_CUMULATIVE_BITVEC_OP               [Y Y Y Y] [DVE         ] Scan                [S4D4_TR] run scan::cumulative_bitvec => kernel;
     0x5F TENSOR_SCALAR_PTR_MULTI_BITVEC            [d d d d] [DVE         ] TensorScalar        [S4D4_TSM] run tensor_scalar_multi::bitvec => kernel;
-    0x60 BATCH_NORM_STATS                          [d d d d] [DVE         ] BatchNorm           [S4D2_BN] run batch_norm::stats;
-    0x61 BATCH_NORM_STATS2                         [Y Y Y Y] [DVE         ] BatchNorm           [S4D2_BN] run batch_norm::stats2;
-    0x62 BATCH_NORM_AGGREGATE                      [Y Y Y Y] [DVE         ] BatchNorm           [S4D2_BN] run batch_norm::aggregate;
-    0x63 BATCH_NORM_GRAD_ACCUMULATE                [d d d d] [DVE         ] BatchNorm           [S3S3D1_BN] run batch_norm_grad::accumulate;
-    0x64 BATCH_NORM_PARAM_LOAD                     [d d d d] [DVE         ] BatchNorm           [S2_BN] run batch_norm_grad::param_load;
-    0x65 BATCH_NORM_BACK_PROP                      [Y Y Y Y] [DVE         ] BatchNorm           [S3S3D3_TT] run batch_norm_grad::back_prop;
-    0x66 LOAD_PARAMETER_RAM                        [Y Y Y Y] [DVE         ] BatchNorm           [CTRL_IM] run batch_norm::load_parameter_ram;
+    0x60 BATCH_NORM_STATS                          [d d d d] [DVE         ] BatchNorm           [S4D2_BN] run batch_norm::stats => kernel;
+    0x61 BATCH_NORM_STATS2                         [Y Y Y Y] [DVE         ] BatchNorm           [S4D2_BN] run batch_norm::stats2 => kernel;
+    0x62 BATCH_NORM_AGGREGATE                      [Y Y Y Y] [DVE         ] BatchNorm           [S4D2_BN] run batch_norm::aggregate => kernel;
+    0x63 BATCH_NORM_GRAD_ACCUMULATE                [d d d d] [DVE         ] BatchNorm           [S3S3D1_BN] run batch_norm_grad::accumulate => kernel;
+    0x64 BATCH_NORM_PARAM_LOAD                     [d d d d] [DVE         ] BatchNorm           [S2_BN] run batch_norm_grad::param_load => kernel;
+    0x65 BATCH_NORM_BACK_PROP                      [Y Y Y Y] [DVE         ] BatchNorm           [S3S3D3_TT] run batch_norm_grad::back_prop => kernel;
+    0x66 LOAD_PARAMETER_RAM                        [Y Y Y Y] [DVE         ] BatchNorm           [CTRL_IM] run batch_norm::load_parameter_ram => kernel;
     0x67 POOL_BUFFER_LOAD                          [Y Y Y Y] [POOL        ] Gather              [S4_PB] run gather::pool_buffer_load => call;
     0x68 GATHER                                    [Y Y Y Y] [POOL        ] Gather              [S4D4_GT] run gather::gather => call;
-    0x69 LOAD_MASK_SELECT                          [Y Y Y Y] [DVE         ] Shuffle             [CTRL_IM] run shuffle::load_mask;
-    0x6A STREAM_SHUFFLE                            [Y Y Y Y] [DVE         ] Shuffle             [S4D4_TR] run shuffle::stream_shuffle;
-    0x6B STREAM_TRANSPOSE                          [Y Y Y Y] [DVE         ] Shuffle             [S4D4_TR] run shuffle::stream_transpose;
+    0x69 LOAD_MASK_SELECT                          [Y Y Y Y] [DVE         ] Shuffle             [CTRL_IM] run shuffle::load_mask => kernel;
+    0x6A STREAM_SHUFFLE                            [Y Y Y Y] [DVE         ] Shuffle             [S4D4_TR] run shuffle::stream_shuffle => kernel;
+    0x6B STREAM_TRANSPOSE                          [Y Y Y Y] [DVE         ] Shuffle             [S4D4_TR] run shuffle::stream_transpose => kernel;
     0x6C MAX8                                      [Y Y Y Y] [DVE         ] Search              [S4D2_BN] run search::max8 => call;
     0x6D MATCH_VALUE_LOAD                          [Y Y Y Y] [DVE         ] Search              [S2_BN] run search::match_value_load => call;
     0x6E FIND_INDEX8                               [Y Y Y Y] [DVE         ] Search              [S4D2_BN] run search::find_index8 => call;
@@ -192,15 +192,15 @@ macro_rules! for_each_opcode {
     0x78 RAND_SET_STATE                            [Y Y Y Y] [POOL DVE ACT] Random              [S1_RAND] run random::set_state => call;
     0x79 EMBEDDING_UPDATE                          [Y Y Y Y] [POOL        ] Gather              [UNKNOWN] refuse "payload layout not recovered";
     0x7A LOAD_POOL_ARGUMENT                        [Y Y Y Y] [POOL        ] Gather              [CTRL_IM] run gather::pool_argument => call;
-    0x7B TENSOR_DEQUANTIZE                         [Y Y Y Y] [POOL        ] Quantize            [S3D3_TENS_DEQUANT] run dequantize::dequantize;
-    0x7C CROSS_LANE_REDUCE_ARITH                   [Y Y Y Y] [POOL        ] TensorReduce        [S4D4_CR] run cross_lane::arith;
-    0x7D CROSS_LANE_REDUCE_BITVEC                  [Y Y Y Y] [POOL        ] TensorReduce        [S4D4_CR] run cross_lane::bitvec;
+    0x7B TENSOR_DEQUANTIZE                         [Y Y Y Y] [POOL        ] Quantize            [S3D3_TENS_DEQUANT] run dequantize::dequantize => kernel;
+    0x7C CROSS_LANE_REDUCE_ARITH                   [Y Y Y Y] [POOL        ] TensorReduce        [S4D4_CR] run cross_lane::arith => kernel;
+    0x7D CROSS_LANE_REDUCE_BITVEC                  [Y Y Y Y] [POOL        ] TensorReduce        [S4D4_CR] run cross_lane::bitvec => kernel;
     0x7E IOTA                                      [Y Y Y Y] [POOL        ] Fill                [D4_IOTA] run generator::iota => kernel;
     0x7F DROPOUT                                   [Y Y Y Y] [DVE         ] Random              [S3D3_DROPOUT] run random::dropout => call;
     0x81 JPEG_DECODE                               [- d d d] [POOL        ] Custom              [S2D2_JPEG] refuse "payload layout not recovered";
-    0x82 TRANSPOSE_BATCH_NORM_STATS2               [Y Y Y Y] [DVE         ] BatchNorm           [S4D2_BN] run batch_norm::transpose_stats2;
-    0x83 TRANSPOSE_TENSOR_REDUCE_ARITH_OP          [Y Y Y Y] [DVE         ] TensorReduce        [S4D4_TR] run tensor_reduce::transpose_arith;
-    0x84 TRANSPOSE_TENSOR_REDUCE_BITVEC_OP         [Y Y Y Y] [DVE         ] TensorReduce        [S4D4_TR] run tensor_reduce::transpose_bitvec;
+    0x82 TRANSPOSE_BATCH_NORM_STATS2               [Y Y Y Y] [DVE         ] BatchNorm           [S4D2_BN] run batch_norm::transpose_stats2 => kernel;
+    0x83 TRANSPOSE_TENSOR_REDUCE_ARITH_OP          [Y Y Y Y] [DVE         ] TensorReduce        [S4D4_TR] run tensor_reduce::transpose_arith => kernel;
+    0x84 TRANSPOSE_TENSOR_REDUCE_BITVEC_OP         [Y Y Y Y] [DVE         ] TensorReduce        [S4D4_TR] run tensor_reduce::transpose_bitvec => kernel;
     0x85 CUSTOM_OP_HEADER                          [Y Y Y Y] [POOL        ] Custom              [CUSTOM_OP_HEADER] refuse "custom operators need a host callback";
     0x86 CUSTOM_OP_PAYLOAD                         [Y Y Y Y] [POOL        ] Custom              [CUSTOM_OP_PAYLOAD] refuse "custom operators need a host callback";
     0x87 TENSOR_SCALAR_PTR_MULTI_DUAL_ARITH        [d - - -] [DVE         ] TensorScalar        [S4D4_TSM] refuse "no microprogram on any generation";
@@ -209,11 +209,11 @@ macro_rules! for_each_opcode {
     0x8B TENSOR_TENSOR_MULT_BF16                   [Y - - -] [POOL DVE    ] TensorTensor        [S3S3D3_TT] run tensor_tensor::mult_bf16 => kernel;
     0x8C TENSOR_REDUCE_ADD_BF16                    [Y - - -] [POOL DVE    ] TensorReduce        [S4D4_TR] run tensor_reduce::add_bf16 => kernel;
     0x8D TENSOR_REDUCE_MAX_BF16                    [Y - - -] [POOL DVE    ] TensorReduce        [S4D4_TR] run tensor_reduce::max_bf16 => kernel;
-    0x8E BATCH_NORM_PARAM_LOAD2                    [Y Y Y Y] [DVE         ] BatchNorm           [S2_BNPL2] run batch_norm_grad::param_load2;
+    0x8E BATCH_NORM_PARAM_LOAD2                    [Y Y Y Y] [DVE         ] BatchNorm           [S2_BNPL2] run batch_norm_grad::param_load2 => kernel;
     0x8F TENSOR_TENSOR_SUB_BF16                    [Y - - -] [POOL DVE    ] TensorTensor        [S3S3D3_TT] run tensor_tensor::sub_bf16 => kernel;
     0x92 TENSOR_SCALAR_AFFINE_SELECT               [Y Y Y Y] [POOL        ] Select              [S2D2_TS_AS] run select::affine_select => kernel;
-    0x93 TRANSPOSE_TENSOR_SCALAR_ARITH_OP          [Y Y Y Y] [DVE         ] TensorScalar        [S3D3_TS] run tensor_scalar::transpose_arith;
-    0x94 BATCH_NORM_GRAD_ACCUMULATE2               [Y Y Y Y] [DVE         ] BatchNorm           [S3S3D1_BN2] run batch_norm_grad::accumulate2;
+    0x93 TRANSPOSE_TENSOR_SCALAR_ARITH_OP          [Y Y Y Y] [DVE         ] TensorScalar        [S3D3_TS] run tensor_scalar::transpose_arith => kernel;
+    0x94 BATCH_NORM_GRAD_ACCUMULATE2               [Y Y Y Y] [DVE         ] BatchNorm           [S3S3D1_BN2] run batch_norm_grad::accumulate2 => kernel;
     0x95 MODIFY_POOL_CONFIG                        [Y Y Y Y] [POOL        ] Custom              [MODIFY_POOL_CONFIG] run control::nop => inline;
     0x96 SORT                                      [Y Y Y Y] [POOL        ] Sort                [S1D2_SORT] run sort::sort => call;
     0x98 TENSOR_SCALAR_SELECT                      [Y Y Y Y] [DVE         ] Select              [S3D3_TS_SELECT] run select::tensor_scalar_select => inline;
@@ -282,12 +282,12 @@ macro_rules! for_each_opcode {
     0xDD PSEUDO_BRANCH_PREFETCH_HINT               [Y Y Y Y] [ANY         ] Pseudo              [UNKNOWN] run pseudo::events_only => inline;
     0xDE PSEUDO_TENSOR_COMPLETION                  [Y Y Y Y] [ANY         ] Pseudo              [UNKNOWN] run pseudo::events_only => inline;
     0xDF PSEUDO_INST                               [Y Y Y Y] [ANY         ] Pseudo              [PSEUDO_INST] run pseudo::exit => sequencer;
-    0xE0 SPARSITY_COMPRESS                         [- - Y Y] [DVE         ] Quantize            [S3D3_SC] run compress::compress;
-    0xE1 SPARSITY_COMPRESS_TAG                     [- - Y Y] [DVE         ] Quantize            [S2D2D2_SC] run compress::compress_tag;
+    0xE0 SPARSITY_COMPRESS                         [- - Y Y] [DVE         ] Quantize            [S3D3_SC] run compress::compress => kernel;
+    0xE1 SPARSITY_COMPRESS_TAG                     [- - Y Y] [DVE         ] Quantize            [S2D2D2_SC] run compress::compress_tag => kernel;
     0xE2 RAND2                                     [- - Y Y] [DVE         ] Random              [D3_RAND] run random::rand2 => call;
     0xE3 QUANTIZE_MX                               [- - Y Y] [DVE         ] Quantize            [S3DMX1_QUANT] refuse "field offsets not recovered";
-    0xE4 CONV_LUT_LOAD                             [- Y Y Y] [PE POOL     ] Pe                  [S2_CONVLUT] run pe::load_lut;
-    0xE5 TENSOR_TENSOR_SCAN_ARITH                  [Y Y Y Y] [DVE         ] Scan                [S2S2D2_STT] run scan::tensor_tensor;
+    0xE4 CONV_LUT_LOAD                             [- Y Y Y] [PE POOL     ] Pe                  [S2_CONVLUT] run pe::load_lut => kernel;
+    0xE5 TENSOR_TENSOR_SCAN_ARITH                  [Y Y Y Y] [DVE         ] Scan                [S2S2D2_STT] run scan::tensor_tensor => kernel;
     0xE6 TENSOR_SCALAR_CACHE_CUMULATIVE            [Y Y Y Y] [DVE         ] TensorScalar        [S3D3_TS] run tensor_scalar_cache::cumulative => kernel;
     0xE7 INDIRECT_COPY                             [Y Y Y Y] [POOL        ] Gather              [S4D4_IC] run gather::indirect_copy => call;
     0xE8 COPY_PREDICATED_SCALAR                    [Y Y Y Y] [DVE         ] Select              [S3D3_CP_PRED_SCALAR] run predicated::copy_scalar => inline;
@@ -393,19 +393,6 @@ impl OpcodeInfo {
     /// Whether this engine may run it (chapter 03 section 8.3).
     pub fn legal_on(&self, engine: EngineId) -> bool {
         self.engines.contains(&engine)
-    }
-
-    /// What executing it does on a generation: no function reads LDWEIGHTS and MATMUL of MARIANA and MAVERICK,
-    /// which have layouts of their own, yet.
-    pub fn execution_on(&self, generation: Generation) -> Execution {
-        match self.execution {
-            Execution::Run
-                if matches!(self.byte, op::LDWEIGHTS | op::MATMUL) && generation > Generation::Cayman =>
-            {
-                Execution::Later
-            }
-            execution => execution,
-        }
     }
 
     /// A pseudo-word: resolved by the loader, unknown to the device (chapter 07 section 9).

@@ -1,27 +1,19 @@
-//! ACTIVATE in one pass over the elements of a chunk: load, scale, bias, function, accumulate, convert, store
-//! (chapter 05 section 3).
+//! The words of the ACT in one pass over the elements of a chunk: load, operators or scale and bias, function,
+//! accumulate, convert, store (chapter 05 section 3).
 
-use super::reduce::{LANES, Serial, fold_lanes};
-use super::rows::{Stream, chunk};
-use crate::act::Evaluator;
-use crate::interp::activation::Operands;
-use crate::interp::{Exec, Walk};
-use crate::isa::field::AccumCmd;
-use crate::isa::{Dtype, PARTITIONS};
-use crate::machine::Core;
-use crate::num::{self, Fp8, dispatch::multiversion};
-
-/// Elements of a lane at a time where [`LANES`] lanes wait for their turn to be accumulated.
-const BLOCK: usize = 512;
+use super::act_lanes::{Tensors, run};
+use super::rows::Stream;
+use crate::interp::{Exec, Walk, activate2, activation};
+use crate::isa::field::{AccumCmd, ReduceCmd};
+use crate::isa::{AluOp, Dtype, PARTITIONS};
+use crate::num::{self, Rhs, dispatch::multiversion};
 
 /// Runs ACTIVATE; `false`, with nothing done, if the tables that are resident do not allow the function.
-pub fn activate(o: &Operands, x: &mut Exec<'_>) -> bool {
+pub fn activate(o: &activation::Operands, x: &mut Exec<'_>) -> bool {
     let spec = x.core().spec.clone();
     let Ok(evaluator) = o.evaluator(x, &spec) else { return false };
     let core = x.core();
     let scalars = o.scalars(core);
-    let accumulates =
-        matches!(o.command, AccumCmd::ACCUMULATE | AccumCmd::ZERO_ACCUMULATE | AccumCmd::LOAD_ACCUMULATE);
     let accumulator = &mut core.act_accumulator()[o.dst.partition..];
     for (acc, [.., imm]) in accumulator.iter_mut().zip(&scalars) {
         match o.command {
@@ -30,79 +22,58 @@ pub fn activate(o: &Operands, x: &mut Exec<'_>) -> bool {
             _ => {}
         }
     }
-    // Lanes side by side only where no lane writes what another one has yet to read.
-    let together = if accumulates && o.src.is_apart_from(&o.dst, o.lanes) { LANES } else { 1 };
-    let length = if together > 1 { BLOCK } else { chunk(&[&o.src], &o.dst) };
-    let mut word = Word::new(o, evaluator, spec.fp8, together);
-    for first in (0..o.lanes).step_by(together) {
-        let lanes = first..(first + together).min(o.lanes);
-        word.streams.iter_mut().flatten().for_each(Stream::restart);
-        let mut left = o.dst.count;
-        while left > 0 {
-            let n = length.min(left);
-            for lane in lanes.clone() {
-                word.row(core, lane, lane - first, n, scalars[lane]);
-            }
-            if accumulates {
-                let partition = o.dst.partition + first;
-                word.accumulate(&mut core.act_accumulator()[partition..][..lanes.len()]);
-            }
-            left -= n;
-        }
-    }
+    let accumulates =
+        matches!(o.command, AccumCmd::ACCUMULATE | AccumCmd::ZERO_ACCUMULATE | AccumCmd::LOAD_ACCUMULATE);
+    let &activation::Operands { ref src, in_dtype, ref dst, out_dtype, lanes, .. } = o;
+    let tensors = Tensors { src, in_dtype, dst, out_dtype, lanes };
+    run(tensors, core, accumulates.then_some(AluOp::ADD), |lane, inputs, results| {
+        let [scale, bias, param] = scalars[lane];
+        scale_and_bias(inputs, scale, bias);
+        evaluator.eval_row(inputs, results, param);
+    });
     true
 }
 
-/// An ACTIVATE while it runs: some lanes side by side.
-struct Word<'w> {
-    operands: &'w Operands,
-    evaluator: Evaluator<'w>,
-    fp8: Fp8,
-    /// Source and destination of each lane.
-    streams: Vec<[Stream<'w>; 2]>,
-    inputs: Vec<f32>,
-    /// Results of each lane.
-    results: Vec<Vec<f32>>,
+/// Runs ACTIVATE_QUANTIZE; `false` as for [`activate`].
+pub fn quantize(o: &activation::Quantize, x: &mut Exec<'_>) -> bool {
+    let spec = x.core().spec.clone();
+    let Ok(evaluator) = o.evaluator(x, &spec) else { return false };
+    let core = x.core();
+    let biases = o.biases(core);
+    let &activation::Quantize { ref src, in_dtype, ref dst, out_dtype, lanes, .. } = o;
+    let tensors = Tensors { src, in_dtype, dst, out_dtype, lanes };
+    run(tensors, core, None, |lane, inputs, results| {
+        scale_and_bias(inputs, o.dequant_scale, biases[lane]);
+        evaluator.eval_row(inputs, results, 0.0);
+        scale_and_bias(results, o.quant_scale, o.quant_zero);
+    });
+    true
 }
 
-impl<'w> Word<'w> {
-    fn new(operands: &'w Operands, evaluator: Evaluator<'w>, fp8: Fp8, together: usize) -> Word<'w> {
-        let streams = || [Stream::new(&operands.src), Stream::new(&operands.dst)];
-        Word {
-            operands,
-            evaluator,
-            fp8,
-            streams: (0..together).map(|_| streams()).collect(),
-            inputs: Vec::new(),
-            results: vec![Vec::new(); together],
+/// Runs ACTIVATE2; `false` as for [`activate`].
+pub fn activate2(o: &activate2::Operands, x: &mut Exec<'_>) -> bool {
+    let spec = x.core().spec.clone();
+    let Ok(evaluator) = o.evaluator(x, &spec) else { return false };
+    let core = x.core();
+    let scalars = o.scalars(core);
+    if matches!(o.command, ReduceCmd::RESET | ReduceCmd::RESET_REDUCE) {
+        core.act_accumulator()[o.dst.partition..][..o.lanes].fill(o.identity);
+    }
+    let reduces = matches!(o.command, ReduceCmd::REDUCE | ReduceCmd::RESET_REDUCE);
+    let &activate2::Operands { ref src, in_dtype, ref dst, out_dtype, lanes, .. } = o;
+    let tensors = Tensors { src, in_dtype, dst, out_dtype, lanes };
+    let [(op0, reverse0), (op1, reverse1)] = o.operators;
+    run(tensors, core, reduces.then_some(o.reduce_op), |lane, inputs, results| {
+        let [imm0, imm1, param] = scalars[lane];
+        // BYPASS passes the data; the legal pairs have no second operator without a first one.
+        if op0 != AluOp::BYPASS || op1 != AluOp::BYPASS {
+            let done = num::map2(op0, inputs, Rhs::Scalar(imm0), reverse0, results);
+            let done = done.and(num::map2(op1, results, Rhs::Scalar(imm1), reverse1, inputs));
+            debug_assert!(done.is_ok(), "operators were tried when the operands were resolved");
         }
-    }
-
-    /// The next `n` elements of a lane, which is number `slot` of those side by side.
-    fn row(&mut self, core: &mut Core, lane: usize, slot: usize, n: usize, [scale, bias, param]: [f32; 3]) {
-        let Operands { in_dtype, out_dtype, .. } = *self.operands;
-        let ([src, dst], results) = (&mut self.streams[slot], &mut self.results[slot]);
-        self.inputs.resize(n, 0.0);
-        results.resize(n, 0.0);
-        num::unpack(src.next(core, lane, n), in_dtype, self.fp8, &mut self.inputs);
-        scale_and_bias(&mut self.inputs, scale, bias);
-        self.evaluator.eval_row(&self.inputs, results, param);
-        dst.write(core, lane, n, |out| num::pack(results, out_dtype, self.fp8, out));
-    }
-
-    /// Serial FP32 additions in walk order, of each lane to its accumulator.
-    fn accumulate(&self, accumulators: &mut [f32]) {
-        if let [acc] = accumulators {
-            return *acc = num::canonical(self.results[0].iter().fold(*acc, |sum, y| sum + y));
-        }
-        let mut sums = [0.0; LANES];
-        sums[..accumulators.len()].copy_from_slice(accumulators);
-        // Lanes that the word does not have add up something that nobody reads.
-        let row = |lane: usize| if lane < accumulators.len() { lane } else { 0 };
-        let rows: [&[f32]; LANES] = std::array::from_fn(|lane| self.results[row(lane)].as_slice());
-        fold_lanes(Serial::Add, &mut sums, &rows);
-        accumulators.iter_mut().zip(sums).for_each(|(acc, sum)| *acc = num::canonical(sum));
-    }
+        evaluator.eval_row(inputs, results, param);
+    });
+    true
 }
 
 multiversion! {

@@ -16,11 +16,12 @@ pub(super) const PANEL: usize = 64;
 pub(super) const MAX_COLUMNS: usize = 16;
 
 /// Rows whose even and odd members are summed apart (decision 05-3).
-const GROUP: usize = 32;
+pub(super) const GROUP: usize = 32;
 
 /// The order in which the rows of a tile are summed: of each group the even rows, then the odd ones, and the
 /// contraction lanes of a row one after the other.
 pub(super) struct Order {
+    lanes: usize,
     /// Contraction lane and row of each summand.
     pub summands: Vec<(usize, usize)>,
     /// For each group, the summands up to the end of its even rows, and of its odd rows.
@@ -30,7 +31,7 @@ pub(super) struct Order {
 impl Order {
     /// The order of a tile of so many rows.
     pub(super) fn new(lanes: usize, rows: usize) -> Order {
-        let mut order = Order { summands: Vec::with_capacity(lanes * rows), ends: Vec::new() };
+        let mut order = Order { lanes, summands: Vec::with_capacity(lanes * rows), ends: Vec::new() };
         for group in (0..rows).step_by(GROUP) {
             let end = rows.min(group + GROUP);
             let [even, odd] = [0, 1].map(|first| {
@@ -44,9 +45,9 @@ impl Order {
         order
     }
 
-    /// Whether rows have several contraction lanes.
-    pub(super) fn has_lanes(&self) -> bool {
-        self.summands.iter().any(|(lane, _)| *lane > 0)
+    /// Contraction lanes of a row.
+    pub(super) fn lanes(&self) -> usize {
+        self.lanes
     }
 
     /// For each group, the summands up to the end of its even rows, and of its odd rows.
@@ -74,6 +75,17 @@ pub(super) enum Rounding {
     Ieee,
     /// Every result that is tiny after rounding counts as zero of its sign.
     FlushTiny,
+}
+
+impl Rounding {
+    /// Tiny results need no care where no sum can be tiny: all products, and so all their sums, are multiples of the
+    /// product of the operands' units in the last place, and operands have eight significant bits. The lowest
+    /// exponent fields of both operands; `None`: there are no weights.
+    pub(super) fn of_rows(lowest_weight: Option<u32>, lowest_moving: u32) -> Rounding {
+        let unit = |field: u32| field as i32 - 127 - 7;
+        let lowest = lowest_weight.map_or(0, |lowest_weight| unit(lowest_weight) + unit(lowest_moving));
+        if lowest >= -126 { Rounding::Ieee } else { Rounding::FlushTiny }
+    }
 }
 
 /// Takes sums.
@@ -288,7 +300,7 @@ fn by_definition(
 /// With `FLUSH`, a result that is tiny counts as zero. An fma of exactly 2^-126 may have been rounded up from
 /// a value that is tiny (chapter 05 section 2.1), which makes it doubtful.
 #[inline(always)]
-unsafe fn flushed<V: Vector, const FLUSH: bool>(value: V, doubtful: &mut V::Mask) -> V {
+pub(super) unsafe fn flushed<V: Vector, const FLUSH: bool>(value: V, doubtful: &mut V::Mask) -> V {
     // SAFETY: the caller's promise.
     if FLUSH { unsafe { value.flush(doubtful) } } else { value }
 }

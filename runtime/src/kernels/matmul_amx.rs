@@ -37,7 +37,7 @@ impl PackedWeights {
         columns: usize,
     ) -> Option<PackedWeights> {
         let fits = |at: &usize| all_bfloat16(&weights[*at..][..columns]);
-        if order.has_lanes() || !offsets.iter().all(fits) {
+        if order.lanes() > 1 || !offsets.iter().all(fits) {
             return None;
         }
         let groups = order.ends().len();

@@ -3,13 +3,23 @@
 //! the dispatch of `num`.
 
 pub mod act;
+mod act_lanes;
 pub(crate) mod act_table;
+pub mod batch_norm;
+mod columns;
+pub mod compress;
+pub mod cross_lane;
+pub mod dequantize;
+pub mod exponential;
 pub(crate) mod fp16;
 mod matmul;
 mod matmul_amx;
 mod matmul_simd;
 pub mod pe;
 mod pe_moving;
+pub mod pe_sparse;
+pub mod pe_state;
+pub mod pool;
 pub mod preloaded;
 pub mod reduce;
 pub mod rows;
@@ -18,6 +28,9 @@ pub mod rows_bits;
 mod rows_direct;
 pub mod rows_integer;
 pub mod rows_select;
-mod transpose;
+pub mod scan;
+pub mod shuffle;
+pub mod tiles;
+pub(crate) mod transpose;
 #[cfg(target_arch = "x86_64")]
 mod transpose4;

@@ -1,15 +1,13 @@
-//! LDWEIGHTS and MATMUL (chapter 05 section 2) in vector code.
+//! LDWEIGHTS and MATMUL (chapter 05 section 2), MX included, in vector code.
 //!
 //! Both are bound once, which makes every check that does not depend on the state of the array, and then run as often
 //! as the word comes up. They leave the array and the memories as the interpreter does.
 
-use std::cell::Cell;
-
 use super::matmul::{self, Order, PANEL, Rounding, Sink, Stationary};
 use super::matmul_amx::{self, Amx, PackedWeights};
-use super::pe_moving::{Adjust, Moving, lowest_exponent};
+use super::pe_moving::{Adjust, Moving, Source, lowest_exponent, scale_quads};
 use super::transpose::{self, SQUARE};
-use crate::interp::pe::{MAX_LANES, Multiply, ResultKind, Tile, WeightLoad, flushes, operand};
+use crate::interp::pe::{MAX_LANES, Multiply, ResultKind, Tile, WeightLoad, flushes, mx, operand};
 use crate::interp::{Cursor, Exec, FaultKind, Walk};
 use crate::isa::field::Fp32Mode;
 use crate::isa::{Decoded, Dtype, PARTITIONS, Space};
@@ -17,11 +15,6 @@ use crate::machine::{Core, Partitions, PeState, Rows};
 use crate::num::dispatch::multiversion;
 use crate::num::{self, Fp8, canonical};
 use crate::parallel;
-
-thread_local! {
-    /// Buffers of the last word of this thread.
-    static MOVING: Cell<Moving> = Cell::default();
-}
 
 /// The weights of a tile of the array, packed for tile registers.
 #[derive(Clone, Debug)]
@@ -45,16 +38,20 @@ impl LoadWeights {
 
     /// Loads the weights.
     pub fn run(&self, x: &mut Exec<'_>) {
-        let WeightLoad { c, tagged, walk } = &self.0;
+        let WeightLoad { c, tagged, forward, walk, scales } = &self.0;
         let Core { sbuf, psum, pe, spec, .. } = x.core();
         let memory = if walk.space == Space::Sbuf { &*sbuf } else { &*psum };
         let mut row = WeightRow::default();
         for r in 0..c.tile.rows {
-            row.read(walk, memory, r);
-            if *tagged {
-                row.split_tags(pe, &self.0, r);
+            if let Some(scales) = scales {
+                row.read_scaled(walk, memory, r, c.dtype, scales.of_row(sbuf, r));
+            } else {
+                row.read(walk, memory, r);
+                if *tagged {
+                    row.split_tags(pe, &self.0, r);
+                }
+                row.convert(walk.count, c.dtype, spec.fp8, Adjust::of(c));
             }
-            row.convert(walk.count, c.dtype, spec.fp8, Adjust::of(c));
             for j in 0..c.packing.lanes() {
                 let at = PeState::cell(j, c.tile.first_row + r, c.tile.first_col);
                 let cells = at..at + c.tile.cols;
@@ -63,7 +60,7 @@ impl LoadWeights {
                 place(
                     &row.raw[first..],
                     &row.values[first..],
-                    step,
+                    (step, *forward),
                     &mut pe.raw[cells.clone()],
                     &mut pe.weights[cells],
                 );
@@ -98,10 +95,9 @@ impl WeightRow {
 
     /// Takes the tags off {weight, tag} pairs (chapter 05 section 2.2).
     fn split_tags(&mut self, pe: &mut PeState, load: &WeightLoad, row: usize) {
-        let tile = load.c.tile;
         for (e, pair) in self.raw[..load.walk.count].iter_mut().enumerate() {
-            let column = tile.first_col + tile.cols - 1 - e;
-            pe.tags[PeState::cell(0, tile.first_row + row, column)] = (*pair >> 16 & 0xF) as u8;
+            let at = PeState::cell(0, load.c.tile.first_row + row, load.column(e));
+            pe.tags[at] = (*pair >> 16 & 0xF) as u8;
             *pair &= 0xFFFF;
             self.bytes[2 * e..2 * e + 2].copy_from_slice(&(*pair as u16).to_le_bytes());
         }
@@ -112,6 +108,25 @@ impl WeightRow {
         let values = &mut self.values[..count];
         num::unpack(&self.bytes[..count * dtype.bytes()], dtype, fp8, values);
         adjust.apply(values);
+    }
+}
+
+impl WeightRow {
+    /// Reads one lane of an MX operand: elements and their values.
+    fn read_scaled(&mut self, walk: &Walk, memory: &Partitions, lane: usize, dtype: Dtype, scales: &[u8]) {
+        let bytes = walk.as_slice(memory, lane).unwrap_or_default();
+        let count = mx::LANES * scales.len();
+        if dtype == Dtype::FP4_EXP2 {
+            for (two, byte) in self.raw[..count].as_chunks_mut::<2>().0.iter_mut().zip(bytes) {
+                *two = [u32::from(byte & 0xF), u32::from(byte >> 4)];
+            }
+        } else {
+            widen(bytes, walk.size, &mut self.raw[..count]);
+        }
+        let values = &mut self.values[..count];
+        num::unpack(bytes, dtype, mx::FLAVOUR, values);
+        scale_quads(values, scales);
+        Adjust::new(dtype, Fp32Mode::NONE, 0).apply(values);
     }
 }
 
@@ -127,24 +142,26 @@ multiversion! {
 }
 
 multiversion! {
-    /// Every `step`th element of a row goes to the cells of a row of the array, the first to the last column.
-    fn place(from_raw: &[u32], from: &[f32], step: usize, raw: &mut [u32], weights: &mut [f32]) {
-        let columns = raw.len();
-        if step == 1 {
+    /// Every `step`th element of a row goes to the cells of a row of the array, the first to the last column or,
+    /// `forward`, to the first one.
+    fn place(from_raw: &[u32], from: &[f32], how: (usize, bool), raw: &mut [u32], weights: &mut [f32]) {
+        let ((step, forward), columns) = (how, raw.len());
+        if step == 1 && !forward {
             raw.iter_mut().zip(from_raw[..columns].iter().rev()).for_each(|(to, v)| *to = *v);
             weights.iter_mut().zip(from[..columns].iter().rev()).for_each(|(to, v)| *to = *v);
         } else {
             for e in 0..columns {
-                raw[columns - 1 - e] = from_raw[step * e];
-                weights[columns - 1 - e] = from[step * e];
+                let column = if forward { e } else { columns - 1 - e };
+                raw[column] = from_raw[step * e];
+                weights[column] = from[step * e];
             }
         }
     }
 }
 
-/// MATMUL with its operands.
-#[derive(Clone, Copy, Debug)]
-pub struct MatMul(Multiply);
+/// MATMUL with its operands: a product, or one for the columns up to 128 and one for those above.
+#[derive(Clone, Debug)]
+pub struct MatMul(Vec<Pass>);
 
 impl MatMul {
     /// Resolves the operands of a word.
@@ -152,29 +169,41 @@ impl MatMul {
     /// # Errors
     /// The fault that the interpreter would raise whatever weights are loaded.
     pub fn bind(x: &Exec<'_>, w: &Decoded) -> Result<MatMul, FaultKind> {
-        Multiply::for_later(x, w).map(MatMul)
+        Ok(MatMul(Multiply::for_later(x, w)?.passes().map(Pass).collect()))
     }
 
     /// Multiplies. `false`: the weights are not for this word; nothing has been done.
     pub fn run(&self, x: &mut Exec<'_>) -> bool {
-        if !self.0.fits(&x.core().pe) {
+        let pe = &x.core().pe;
+        if !self.0.iter().all(|pass| pass.0.fits(pe)) {
             return false;
         }
+        self.0.iter().for_each(|pass| pass.run(x));
+        true
+    }
+}
+
+/// A product whose columns have a lane of PSUM each.
+#[derive(Clone, Copy, Debug)]
+struct Pass(Multiply);
+
+impl Pass {
+    fn run(&self, x: &mut Exec<'_>) {
         self.0.warn_unwritten(x);
-        let Multiply { c, result, moving: walk, cells, .. } = &self.0;
-        let mut moving = MOVING.take();
+        let Multiply { c, result, cells, .. } = &self.0;
+        let mut moving = Moving::take();
         let core = x.core();
         let order = Order::new(c.packing.lanes(), c.tile.rows);
         if self.uses_tiles(&mut core.pe, &order) {
-            moving.gather_tiles(c, walk, core.memory(walk.space), core.spec.fp8, &order);
+            moving.gather_tiles(&Source::of(&self.0, core), &order);
             self.floats_in_tiles(core, &order, &moving);
         } else {
             // A transposing word looks at the moving operand before it is adjusted.
             let transposing = matches!(result, ResultKind::Raw(_));
             let adjust = if transposing { Adjust::Keep } else { Adjust::of(c) };
-            let lowest = moving.gather(c, walk, core.memory(walk.space), core.spec.fp8, &order, adjust);
+            let lowest = moving.gather(&Source::of(&self.0, core), &order, adjust);
             match result {
-                ResultKind::Fp32 => self.floats(core, &order, &moving, lowest),
+                ResultKind::Fp32 | ResultKind::Bf16 => self.floats(core, &order, &moving, lowest),
                 ResultKind::Uint32 => self.integers(core, &order, &moving),
                 ResultKind::Raw(dtype) => match one_hot_rows(&order, &moving) {
                     Some(rows) => self.copy(core, &moving, &rows),
@@ -183,8 +212,7 @@ impl MatMul {
             }
         }
         note_written(cells, &mut core.psum, c.tile.cols);
-        MOVING.set(moving);
-        true
+        moving.keep();
     }
 
     /// Where the first column of each summand lies in the array.
@@ -193,36 +221,39 @@ impl MatMul {
         order.summands.iter().map(|(j, r)| PeState::cell(*j, tile.first_row + r, tile.first_col)).collect()
     }
 
-    /// Tiny results need no care where no sum can be tiny: all products, and so all their sums, are multiples of the
-    /// product of the operands' units in the last place, and operands have eight significant bits.
+    /// How the sums of these weights round.
     fn rounding(&self, weights: &[f32], offsets: &[usize], lowest_moving: u32) -> Rounding {
         if !flushes(self.0.c.dtype) {
             return Rounding::Ieee;
         }
         let columns = self.0.c.tile.cols;
         let rows = offsets.iter().map(|at| lowest_exponent(&weights[*at..][..columns]));
-        let unit = |field: u32| field as i32 - 127 - 7;
-        let lowest = rows.min().map_or(0, |lowest_weight| unit(lowest_weight) + unit(lowest_moving));
-        if lowest >= -126 { Rounding::Ieee } else { Rounding::FlushTiny }
+        Rounding::of_rows(rows.min(), lowest_moving)
     }
 
     /// Whether tile registers can do this word; the weights are packed for them then.
     fn uses_tiles(&self, pe: &mut PeState, order: &Order) -> bool {
         let c = &self.0.c;
-        if self.0.result != ResultKind::Fp32 || !flushes(c.dtype) || Amx::new().is_none() {
+        let floats = matches!(self.0.result, ResultKind::Fp32 | ResultKind::Bf16);
+        if !floats || !flushes(c.dtype) || Amx::new().is_none() {
             return false;
         }
-        if !pe.packed.as_ref().is_some_and(|packed| packed.tile == c.tile) {
+        if !pe.packed[self.slot()].as_ref().is_some_and(|packed| packed.tile == c.tile) {
             let weights = PackedWeights::new(&pe.weights, &self.offsets(order), order, c.tile.cols);
             let Some(weights) = weights else { return false };
-            pe.packed = Some(PackedTile { tile: c.tile, weights });
+            pe.packed[self.slot()] = Some(PackedTile { tile: c.tile, weights });
         }
         true
     }
 
+    /// Which packed weights the columns use.
+    fn slot(&self) -> usize {
+        self.0.c.tile.first_col / PARTITIONS
+    }
+
     fn floats_in_tiles(&self, core: &mut Core, order: &Order, moving: &Moving) {
         let Core { psum, pe, .. } = core;
-        let Some(packed) = &pe.packed else { return };
+        let Some(packed) = &pe.packed[self.slot()] else { return };
         self.parts(psum, order.summands.len(), matmul_amx::COLUMNS, |first_column, columns, mut rows| {
             let Some(mut tiles) = Amx::new() else { return };
             let mut cursor = self.0.cells.start();
@@ -259,14 +290,7 @@ impl MatMul {
         body: impl Fn(usize, usize, Rows<'_>) + Sync,
     ) {
         let Multiply { c, cells, .. } = &self.0;
-        let columns = c.tile.cols;
-        let part = parallel::part(columns, step, columns * summands * cells.count);
-        let rows = psum.rows_mut(cells.partition, columns);
-        let parts = rows.parts(part).enumerate();
-        parallel::for_each(parts, |(number, rows)| {
-            let first = number * part;
-            body(first, part.min(columns - first), rows);
-        });
+        parts(psum, cells, c.tile.cols, summands, step, body);
     }
 
     /// The next `width` cells of some columns.
@@ -277,8 +301,8 @@ impl MatMul {
         width: usize,
         columns: usize,
     ) -> Cells<'a, 'r> {
-        let segments = segments(&self.0.cells, cursor, width);
-        Cells { rows, segments, columns, begin: self.0.begin }
+        let Multiply { begin, result, cells, .. } = &self.0;
+        Cells::next(rows, cells, cursor, width, columns, (*result, *begin))
     }
 
     /// UINT8 operands: wrapping 32-bit sums (decision 05-11).
@@ -333,14 +357,18 @@ impl MatMul {
     /// A transposing word whose moving operand is no permutation: columns that are not one-hot are products with
     /// the whole weights, cast to the input's dtype (decision 05-10).
     fn cast(&self, core: &mut Core, order: &Order, moving: &mut Moving, dtype: Dtype) {
-        let Multiply { c, cells, moving: walk, .. } = &self.0;
+        let Multiply { c, cells, .. } = &self.0;
         let tile = c.tile;
         let hot = one_hot(order, moving);
-        let lowest = moving.gather(c, walk, core.memory(walk.space), core.spec.fp8, order, Adjust::of(c));
+        let lowest = moving.gather(&Source::of(&self.0, core), order, Adjust::of(c));
         let Core { psum, pe, spec, .. } = core;
         let offsets = self.offsets(order);
         let whole = |raw: &u32| operand(*raw, dtype, Fp32Mode(0), 0, spec.fp8);
-        let weights: Vec<f32> = pe.raw.iter().map(whole).collect();
+        let mut weights = vec![0.0; pe.raw.len()];
+        for row in &offsets {
+            let raw = &pe.raw[*row..][..tile.cols];
+            weights[*row..].iter_mut().zip(raw).for_each(|(to, raw)| *to = whole(raw));
+        }
         let rounding = self.rounding(&weights, &offsets, lowest);
         let stationary = Stationary { values: &weights, offsets: &offsets, order, columns: tile.cols };
         let mut cursor = cells.start();
@@ -467,12 +495,46 @@ multiversion! {
     }
 }
 
+/// Splits columns of a word among threads, in multiples of `step`: `body(first column, columns, their partitions of
+/// PSUM)`. `cells` are those of one column, each of which is a sum of so many summands.
+pub(super) fn parts(
+    psum: &mut Partitions,
+    cells: &Walk,
+    columns: usize,
+    summands: usize,
+    step: usize,
+    body: impl Fn(usize, usize, Rows<'_>) + Sync,
+) {
+    let part = parallel::part(columns, step, columns * summands * cells.count);
+    let rows = psum.rows_mut(cells.partition, columns);
+    parallel::for_each(rows.parts(part).enumerate(), |(number, rows)| {
+        let first = number * part;
+        body(first, part.min(columns - first), rows);
+    });
+}
+
 /// Sums go to PSUM.
-struct Cells<'a, 'r> {
+pub(super) struct Cells<'a, 'r> {
     rows: &'a mut Rows<'r>,
     segments: Vec<Segment>,
     columns: usize,
+    result: ResultKind,
     begin: bool,
+}
+
+impl<'a, 'r> Cells<'a, 'r> {
+    /// The next `width` cells of some columns; what they hold, and whether sums replace it.
+    pub(super) fn next(
+        rows: &'a mut Rows<'r>,
+        cells: &Walk,
+        cursor: &mut Cursor,
+        width: usize,
+        columns: usize,
+        (result, begin): (ResultKind, bool),
+    ) -> Cells<'a, 'r> {
+        let segments = segments(cells, cursor, width);
+        Cells { rows, segments, columns, result, begin }
+    }
 }
 
 impl Sink for Cells<'_, '_> {
@@ -480,12 +542,16 @@ impl Sink for Cells<'_, '_> {
     fn take(&mut self, column: usize, sums: &[[f32; PANEL]]) {
         for (k, sums) in sums.iter().enumerate().take(self.columns - column) {
             let row = self.rows.row_mut(column + k);
-            if self.begin {
-                each_cell(row, &self.segments, |n, _: [u8; 4]| canonical(sums[n]).to_le_bytes());
-            } else {
-                each_cell(row, &self.segments, |n, old| {
+            let (result, begin) = (self.result, self.begin);
+            match (result, begin) {
+                (ResultKind::Bf16, _) => each_cell(row, &self.segments, |n, old: [u8; 2]| {
+                    let new = result.updated(u16::from_le_bytes(old).into(), sums[n], begin);
+                    (new as u16).to_le_bytes()
+                }),
+                (_, true) => each_cell(row, &self.segments, |n, _: [u8; 4]| canonical(sums[n]).to_le_bytes()),
+                (_, false) => each_cell(row, &self.segments, |n, old| {
                     canonical(f32::from_le_bytes(old) + sums[n]).to_le_bytes()
-                });
+                }),
             }
         }
     }
@@ -503,7 +569,7 @@ impl Sink for Sums {
 }
 
 /// Records the cells as the interpreter does: a run at a time, or cell by cell where one may come up twice.
-fn note_written(cells: &Walk, memory: &mut Partitions, columns: usize) {
+pub(super) fn note_written(cells: &Walk, memory: &mut Partitions, columns: usize) {
     if !memory.tracks_writes() {
         return;
     }

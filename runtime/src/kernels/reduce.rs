@@ -143,7 +143,7 @@ fn extremum(r: &Reduction, row: &[f32]) -> f32 {
 /// The largest or smallest number of a row by the CPU's own instruction, which skips NaN; `None` where it does not
 /// decide: among zeros of both signs, and among infinities of the wrong sign or NaN alone.
 #[cfg_attr(not(target_arch = "x86_64"), allow(unused_variables))]
-fn quick_extremum(largest: bool, row: &[f32]) -> Option<f32> {
+pub(super) fn quick_extremum(largest: bool, row: &[f32]) -> Option<f32> {
     #[cfg(target_arch = "x86_64")]
     if num::Level::current() >= num::Level::Avx512 {
         // SAFETY: the current level never exceeds what the host was found to have.

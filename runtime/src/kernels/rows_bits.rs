@@ -243,11 +243,11 @@ multiversion! {
     /// See [`resized`].
     fn resize(row: &[u8], from: usize, to: usize, out: &mut [u8]) {
         match (from, to) {
-            (1, 4) => widen::<1, 4>(row, out),
-            (2, 4) => widen::<2, 4>(row, out),
-            (4, 8) => widen::<4, 8>(row, out),
-            (4, 1) => narrow::<4, 1>(row, out),
-            (4, 2) => narrow::<4, 2>(row, out),
+            (1, 4) => convert(row, out, |cell| u32::from(u8::from_le_bytes(cell)).to_le_bytes()),
+            (2, 4) => convert(row, out, |cell| u32::from(u16::from_le_bytes(cell)).to_le_bytes()),
+            (4, 8) => convert(row, out, |cell| u64::from(u32::from_le_bytes(cell)).to_le_bytes()),
+            (4, 1) => convert(row, out, |cell| (u32::from_le_bytes(cell) as u8).to_le_bytes()),
+            (4, 2) => convert(row, out, |cell| (u32::from_le_bytes(cell) as u16).to_le_bytes()),
             _ if from == to => out.copy_from_slice(row),
             // Pairs of widths that only words have that break a rule.
             _ => {
@@ -262,16 +262,8 @@ multiversion! {
 }
 
 #[inline(always)]
-fn widen<const N: usize, const M: usize>(row: &[u8], out: &mut [u8]) {
-    for (out, cell) in out.as_chunks_mut::<M>().0.iter_mut().zip(row.as_chunks::<N>().0) {
-        *out = [0; M];
-        out[..N].copy_from_slice(cell);
-    }
-}
-
-#[inline(always)]
-fn narrow<const N: usize, const M: usize>(row: &[u8], out: &mut [u8]) {
-    for (out, cell) in out.as_chunks_mut::<M>().0.iter_mut().zip(row.as_chunks::<N>().0) {
-        out.copy_from_slice(&cell[..M]);
+fn convert<const N: usize, const M: usize>(row: &[u8], out: &mut [u8], cell: impl Fn([u8; N]) -> [u8; M]) {
+    for (out, from) in out.as_chunks_mut::<M>().0.iter_mut().zip(row.as_chunks::<N>().0) {
+        *out = cell(*from);
     }
 }

@@ -63,11 +63,16 @@ impl Machine {
 
     /// Splits a linear on-chip offset as DMA sees it into partition and byte.
     pub fn split_linear(&self, space: Space, offset: u64) -> (usize, usize) {
-        let pitch = match space {
-            Space::Sbuf => u64::from(self.generation.geometry().sbuf_pitch),
-            Space::Psum => u64::from(PSUM_PITCH),
-        };
+        let pitch = self.linear_pitch(space);
         ((offset / pitch) as usize, (offset % pitch) as usize)
+    }
+
+    /// Linear bytes from a partition to the next one.
+    pub(crate) fn linear_pitch(&self, space: Space) -> u64 {
+        match space {
+            Space::Sbuf => self.generation.geometry().sbuf_pitch.into(),
+            Space::Psum => PSUM_PITCH.into(),
+        }
     }
 
     /// Whether a run of bytes at a linear offset lies in the active bytes of one partition.
@@ -121,11 +126,13 @@ impl Machine {
         &self.cores[core].memory(space).partition(partition)[byte..byte + bytes]
     }
 
-    /// The first byte of a checked read that nothing has written, in check mode.
+    /// A checked read is about to happen; in check mode, whether nothing has written some of it.
     pub fn bus_unwritten(&self, access: &BusAccess) -> bool {
         match access.target {
             Target::Dram { buffer, offset } => {
-                self.dram.buffer(buffer).first_unwritten(offset, access.bytes).is_some()
+                let buffer = self.dram.buffer(buffer);
+                buffer.note_read(offset, access.bytes);
+                buffer.first_unwritten(offset, access.bytes).is_some()
             }
             Target::Sbuf { core, offset } => self.linear_unwritten(core, Space::Sbuf, offset, access.bytes),
             Target::Psum { core, offset } => self.linear_unwritten(core, Space::Psum, offset, access.bytes),
@@ -135,7 +142,17 @@ impl Machine {
 
     fn linear_unwritten(&self, core: usize, space: Space, offset: u64, bytes: usize) -> bool {
         let (partition, byte) = self.split_linear(space, offset);
+        self.cores[core].memory(space).note_read(partition, byte, bytes);
         self.cores[core].memory(space).first_unwritten(partition, byte, bytes).is_some()
+    }
+
+    /// What a word learns by reading a semaphore is known to the race detector.
+    pub fn note_bus_read(&mut self, access: &BusAccess, value: u64) {
+        if let (Some(races), Target::Sync { core, window: SyncWindow::Read, index }) =
+            (&mut self.races, access.target)
+        {
+            races.observed(core, index, value as u32);
+        }
     }
 
     /// Writes the low bytes of `value`. Returns the core whose semaphore or event changed, and how.
@@ -152,6 +169,9 @@ impl Machine {
             Target::Csr { core, engine, offset } => {
                 let seq = &mut self.cores[core].engines[engine.index()].seq;
                 seq.write_csr(Accessor::Word, offset, value as u32);
+                if let Some(races) = &mut self.races {
+                    races.rang(core, engine);
+                }
             }
             Target::SyncReserved => {}
         }

@@ -13,7 +13,7 @@ use super::memory::Partitions;
 use super::notify::Notification;
 use super::sync::SyncUnit;
 use crate::interp::Instruction;
-use crate::interp::pe::MAX_LANES;
+use crate::interp::pe::{MAX_COLUMNS, MAX_LANES};
 use crate::isa::{Dtype, EngineId, Generation, PARTITIONS, Space};
 use crate::kernels::pe::PackedTile;
 use crate::save::{Damaged, Fresh, Reader, Saved, put_pieces, saved, take_pieces};
@@ -82,13 +82,14 @@ pub struct PeState {
     pub transpose: bool,
     /// Seeds and tables.
     pub hidden: PeHidden,
-    /// The weights as a kernel wants them; forgotten at every LDWEIGHTS.
-    pub(crate) packed: Option<PackedTile>,
+    /// The weights as a kernel wants them, of the columns up to 128 and of those above; forgotten at every
+    /// LDWEIGHTS.
+    pub(crate) packed: [Option<PackedTile>; 2],
 }
 
 /// Cells from a row of the array to the next one: more than there are columns, so that one column of all rows does
 /// not fall into a few cache sets, and vectors of a kernel may reach beyond the last column.
-const PE_PITCH: usize = PARTITIONS + 16;
+const PE_PITCH: usize = MAX_COLUMNS + 16;
 
 impl Default for PeState {
     fn default() -> Self {
@@ -101,7 +102,7 @@ impl Default for PeState {
             lanes: 1,
             transpose: false,
             hidden: PeHidden::default(),
-            packed: None,
+            packed: Default::default(),
         }
     }
 }
@@ -382,7 +383,7 @@ impl PeState {
 
     fn restore(&mut self, from: &mut Reader<'_>) -> Result<(), Damaged> {
         let PeState { weights, raw, tags, dtype, lanes, transpose, hidden, packed } = self;
-        *packed = None;
+        *packed = Default::default();
         let mut bytes = vec![0; 4 * weights.len()];
         take_pieces(&mut bytes, from)?;
         let values = bytes.as_chunks().0.iter().map(|bytes| f32::from_bits(u32::from_le_bytes(*bytes)));

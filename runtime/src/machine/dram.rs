@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::accesses::Accesses;
 use super::watch::Watches;
 use super::written::Written;
 use crate::save::{Damaged, Fresh, Reader, Saved, put_pieces, take_pieces};
@@ -51,6 +52,7 @@ pub struct Buffer {
     bytes: Vec<u8>,
     written: Option<Written>,
     watches: Watches,
+    accesses: Option<Box<Accesses>>,
 }
 
 impl Buffer {
@@ -62,6 +64,11 @@ impl Buffer {
     /// All bytes, for writing; every one counts as written.
     pub fn overwrite(&mut self) -> &mut [u8] {
         self.note_written(0, self.bytes.len());
+        &mut self.bytes
+    }
+
+    /// All bytes, for writing; [`Self::note_written`] tells of it.
+    pub(super) fn host_mut(&mut self) -> &mut [u8] {
         &mut self.bytes
     }
 
@@ -78,13 +85,40 @@ impl Buffer {
         }
     }
 
-    fn note_written(&mut self, offset: usize, len: usize) {
+    /// Whether somebody wants to know of writes.
+    pub(super) fn tracks_writes(&self) -> bool {
+        self.written.is_some() || !self.watches.is_empty()
+    }
+
+    /// Records that a run of bytes now holds data.
+    pub(super) fn note_written(&mut self, offset: usize, len: usize) {
         if let Some(written) = &mut self.written {
             written.mark(offset, len);
         }
         if !self.watches.is_empty() {
             self.watches.note(offset, len);
         }
+        if let Some(accesses) = &mut self.accesses {
+            accesses.write(offset, len);
+        }
+    }
+
+    /// Records that a run is read.
+    pub fn note_read(&self, offset: usize, len: usize) {
+        if let Some(accesses) = &self.accesses {
+            accesses.read(offset, len);
+        }
+    }
+
+    /// Keeps a log of all reads and writes, or none.
+    pub(crate) fn log_accesses(&mut self, on: bool) {
+        self.accesses = on.then(Box::default);
+    }
+
+    /// The reads and the writes since the last call: 0, offset and length of each.
+    pub(crate) fn take_accesses(&mut self) -> [Vec<(usize, usize, usize)>; 2] {
+        let logs = self.accesses.as_mut().map(|log| log.take()).unwrap_or_default();
+        logs.map(|log| log.into_iter().map(|(offset, len)| (0, offset, len)).collect())
     }
 
     /// Keeps a log of all writes, or none.
@@ -120,14 +154,14 @@ impl Buffer {
 
 impl Buffer {
     fn save(&self, fill: u8, out: &mut Vec<u8>) {
-        let Buffer { spec, bytes, written, watches } = self;
+        let Buffer { spec, bytes, written, watches, accesses: _ } = self;
         put_pieces(bytes, spec.fresh(fill), out);
         written.iter().for_each(|written| written.save(out));
         watches.put(out);
     }
 
     fn restore(&mut self, from: &mut Reader<'_>) -> Result<(), Damaged> {
-        let Buffer { spec: _, bytes, written, watches } = self;
+        let Buffer { spec: _, bytes, written, watches, accesses: _ } = self;
         take_pieces(bytes, from)?;
         if let Some(written) = written {
             written.restore(from)?;
@@ -167,6 +201,7 @@ impl Dram {
                     bytes: Vec::new(),
                     written: (track || spec.role == BufferRole::Output).then(|| Written::new(spec.size)),
                     watches: Watches::default(),
+                    accesses: None,
                     spec: spec.clone(),
                 })
                 .collect(),
@@ -215,6 +250,10 @@ impl Dram {
     /// All buffers.
     pub fn buffers(&self) -> &[Buffer] {
         &self.buffers
+    }
+
+    pub(super) fn buffers_mut(&mut self) -> &mut [Buffer] {
+        &mut self.buffers
     }
 
     /// One buffer. Panics if there is none with this number.

@@ -1,5 +1,6 @@
 //! On-chip memory: 128 partitions of so many bytes (chapter 03 section 3).
 
+use super::accesses::Accesses;
 use super::watch::Watches;
 use super::written::Written;
 use crate::isa::{Generation, PARTITIONS, Space};
@@ -17,6 +18,7 @@ pub struct Partitions {
     row: usize,
     written: Option<Written>,
     watches: Watches,
+    accesses: Option<Box<Accesses>>,
 }
 
 /// Some partitions of a memory, for writing: those of different parts can be written at the same time.
@@ -53,6 +55,7 @@ impl Partitions {
             row,
             written,
             watches: Watches::default(),
+            accesses: None,
         }
     }
 
@@ -98,6 +101,11 @@ impl Partitions {
         generation.geometry().active(space) as usize + ROW_PADDING
     }
 
+    /// All partitions, [`Self::pitch_of`] bytes apart.
+    pub(crate) fn host(&self) -> &[u8] {
+        &self.bytes
+    }
+
     /// All partitions, [`Self::pitch_of`] bytes apart, for code that keeps to the bounds of each itself.
     pub fn host_bytes(&mut self) -> &mut [u8] {
         &mut self.bytes
@@ -123,6 +131,16 @@ impl Partitions {
         if !self.watches.is_empty() {
             self.watches.note(partition * self.active + offset, len);
         }
+        if let Some(accesses) = &mut self.accesses {
+            accesses.write(partition * self.active + offset, len);
+        }
+    }
+
+    /// Records that a run of bytes of one partition is read.
+    pub fn note_read(&self, partition: usize, offset: usize, len: usize) {
+        if let Some(accesses) = &self.accesses {
+            accesses.read(partition * self.active + offset, len);
+        }
     }
 
     /// The first byte of a run that was never written; `None` also where writes are not tracked.
@@ -131,9 +149,9 @@ impl Partitions {
         Some(first - partition * self.active)
     }
 
-    /// Whether somebody wants to know of writes.
+    /// Whether somebody wants to know of writes, and perhaps of reads.
     pub fn tracks_writes(&self) -> bool {
-        self.written.is_some() || !self.watches.is_empty()
+        self.written.is_some() || !self.watches.is_empty() || self.accesses.is_some()
     }
 
     /// Keeps a log of all writes, or none.
@@ -144,15 +162,18 @@ impl Partitions {
     /// The writes since the last call: partition, offset and length of each.
     pub(super) fn take_writes(&mut self) -> impl Iterator<Item = (usize, usize, usize)> + use<> {
         let active = self.active;
-        let rows = |active: usize, (start, len): (usize, usize)| {
-            let end = start + len;
-            // A run that was logged as one may go over several rows.
-            (start / active..end.div_ceil(active)).map(move |row| {
-                let (first, last) = (start.max(row * active), end.min((row + 1) * active));
-                (row, first - row * active, last - first)
-            })
-        };
         self.watches.take_log().into_iter().flat_map(move |run| rows(active, run))
+    }
+
+    /// Keeps a log of all reads and writes, or none.
+    pub(crate) fn log_accesses(&mut self, on: bool) {
+        self.accesses = on.then(Box::default);
+    }
+
+    /// The reads and the writes since the last call: partition, offset and length of each.
+    pub(crate) fn take_accesses(&mut self) -> [Vec<(usize, usize, usize)>; 2] {
+        let logs = self.accesses.as_mut().map(|log| log.take()).unwrap_or_default();
+        logs.map(|log| log.into_iter().flat_map(|run| rows(self.active, run)).collect())
     }
 
     /// Starts to count the writes to a run of bytes of one partition, of words and of transfers.
@@ -172,7 +193,7 @@ impl Partitions {
 
     /// Appends what differs from memory that holds `fill` everywhere.
     pub(super) fn save(&self, fill: u8, out: &mut Vec<u8>) {
-        let Partitions { space: _, bytes: _, active: _, row: _, written, watches } = self;
+        let Partitions { space: _, bytes: _, active: _, row: _, written, watches, accesses: _ } = self;
         for partition in 0..PARTITIONS {
             put_pieces(self.partition(partition), Fresh { start: &[], fill }, out);
         }
@@ -191,4 +212,13 @@ impl Partitions {
         self.watches = Saved::load(from)?;
         Ok(())
     }
+}
+
+/// The parts of a run of positions in each partition: one that was logged as one may go over several.
+fn rows(active: usize, (start, len): (usize, usize)) -> impl Iterator<Item = (usize, usize, usize)> {
+    let end = start + len;
+    (start / active..end.div_ceil(active)).map(move |row| {
+        let (first, last) = (start.max(row * active), end.min((row + 1) * active));
+        (row, first - row * active, last - first)
+    })
 }

@@ -1,5 +1,6 @@
 //! Machine state: cores, on-chip memory, device memory, queues, semaphores, notifications.
 
+mod accesses;
 pub mod bus;
 mod core;
 pub mod dma;
@@ -10,6 +11,7 @@ pub mod meeting;
 mod memory;
 mod notify;
 pub mod random;
+pub(crate) mod region;
 pub mod soc;
 mod sync;
 mod watch;
@@ -26,6 +28,7 @@ pub use notify::{Notification, NotificationKind};
 pub use sync::{Action, SyncChange, SyncUnit, Update, Wait};
 
 use crate::isa::{EngineId, Generation, PARTITIONS, Space};
+use crate::races::Races;
 use soc::Target;
 
 /// A program ready to run, independent of any container.
@@ -81,6 +84,8 @@ pub struct Machine {
     pub warnings: Vec<String>,
     /// Changes of semaphores and events, where somebody has asked for them by putting a list here.
     pub changes: Option<Vec<Change>>,
+    /// The race detector, where there is one ([`Machine::watch_races`]).
+    pub(crate) races: Option<Box<Races>>,
 }
 
 /// A change of a semaphore or an event.
@@ -121,6 +126,7 @@ impl Machine {
             dram: Dram::new(&image.buffers, options.check),
             warnings: Vec::new(),
             changes: None,
+            races: None,
         };
         if options.fill != 0 {
             machine.fill(options.fill);

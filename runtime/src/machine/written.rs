@@ -21,6 +21,16 @@ impl Written {
 
     /// Adds a run.
     pub fn mark(&mut self, start: usize, len: usize) {
+        let (first, last) = (start.next_multiple_of(64), (start + len) / 64 * 64);
+        if first >= last {
+            return self.mark_edges(start, len);
+        }
+        self.mark_edges(start, first - start);
+        self.words[first / 64..last / 64].fill(u64::MAX);
+        self.mark_edges(last, start + len - last);
+    }
+
+    fn mark_edges(&mut self, start: usize, len: usize) {
         for (word, mask) in runs(start, len) {
             self.words[word] |= mask;
         }

@@ -19,7 +19,9 @@ mod rows;
 mod tests;
 
 pub use alu::bitvec::{eval_bitvec, fold_row_bits, map2_bits, scan_row_bits};
-pub(crate) use alu::fp::{LaneRows, map2_lanes};
+pub(crate) use alu::fp::{
+    Column, LANES, LaneRows, fold_columns, fold_rows, map2_lanes, recurrence_columns, scan_columns,
+};
 pub use alu::fp::{
     accumulate_row, accumulate_scan, eval_f32, fold_f32, fold_identity, fold_row, fold_seed, map2,
     recurrence_row, scan_row,

@@ -21,7 +21,7 @@ impl Machine {
     /// # Errors
     /// An engine is dead: there is nothing to go on with.
     pub fn save(&self, out: &mut Vec<u8>) -> Result<(), Unsavable> {
-        let Machine { generation: _, options, cores, dram, warnings, changes: _ } = self;
+        let Machine { generation: _, options, cores, dram, warnings, changes: _, races: _ } = self;
         for (core, state) in cores.iter().enumerate() {
             let failed = |seq: &crate::sequencer::Sequencer| {
                 let asserted =

@@ -210,6 +210,7 @@ fn execute(
         return Ok(Step::Blocked);
     }
     let updates = resolve_updates(&machine.cores[core].engines[id.index()], decoded).map_err(failed)?;
+    machine.races_begin(core, id, decoded);
     let traced = machine.options.trace;
     if traced && machine.cores[core].engines[id.index()].ticket.is_none() {
         trace(machine, core, id, pc, decoded, NotificationKind::Start);
@@ -221,12 +222,14 @@ fn execute(
         None => handler(&mut exec, decoded).map_err(failed)?,
     };
     if flow == Flow::Block {
+        machine.races_end(false);
         return Ok(Step::Blocked);
     }
     let mut ends_turn = exec.ends_turn;
     if flow != Flow::Deferred {
         ends_turn |= apply_updates(machine, core, id, pc, &updates);
     }
+    machine.races_end(true);
     if traced {
         trace(machine, core, id, pc, decoded, NotificationKind::End);
     }

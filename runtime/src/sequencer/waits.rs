@@ -67,6 +67,9 @@ pub(super) fn take_waits(
             return Ok(false);
         }
         state.seq.first_wait_taken |= position == 0;
+        if let Some(races) = &mut machine.races {
+            races.waited(core, engine, &wait);
+        }
         if let Some(change) = sync.take(&wait) {
             note_change(machine, core, Some(engine), pc, &change);
         }
@@ -150,6 +153,9 @@ pub(super) fn apply_update(
     update: &Update,
 ) -> bool {
     let change = machine.cores[core].sync.apply(update);
+    if let Some(races) = &mut machine.races {
+        races.updates();
+    }
     note_change(machine, core, Some(engine), pc, &change);
     wakes_fragile_wait(&machine.cores[core], engine, &change)
 }
@@ -164,6 +170,9 @@ pub fn note_change(
 ) {
     if change.semaphore && change.record == 0xF4 && change.after > change.before && machine.options.strict {
         machine.warn(format!("core {core}: semaphore {} went below zero", change.index));
+    }
+    if let Some(races) = &mut machine.races {
+        races.changed(core, change);
     }
     if let Some(changes) = &mut machine.changes {
         changes.push(Change { core, engine, pc, change: *change });

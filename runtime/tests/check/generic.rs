@@ -7,6 +7,7 @@ use seqjit_runtime::isa::layouts::*;
 use seqjit_runtime::isa::{AluOp, Dtype, Word, op};
 
 use crate::array::seed;
+use crate::array_later::{mx_weights, tile_product};
 use crate::legal::*;
 use crate::legal_elementwise::{grad_accumulate2, scan, tensor_scalar_bits};
 use crate::pool::{dequantize, indirect};
@@ -288,7 +289,7 @@ fn fields() -> Vec<Case> {
         ),
         unsupported(
             Place(Maverick, Pe),
-            patch(Word::new(op::MATMUL), 39, &[0x04]),
+            patch(word(op::MATMUL, tile_product()), 39, &[0x04]),
             refused,
             (39, "flags"),
             "0x4",
@@ -417,18 +418,18 @@ fn addresses() -> Vec<Case> {
         // data and scales of an MX operand
         error(
             Place(Mariana, Pe),
-            patch(Word::new(op::LDWEIGHTS_MX), 19, &[0xE0]),
+            patch(word(op::LDWEIGHTS_MX, mx_weights()), 19, &[0xE0]),
             "address-form",
             (16, "src"),
-            "0xe0000000",
+            "0xe0001000",
             "a form of an on-chip address",
         ),
         unsupported(
             Place(Mariana, Pe),
-            patch(Word::new(op::LDWEIGHTS_MX), 23, &[0x20]),
+            patch(word(op::LDWEIGHTS_MX, mx_weights()), 23, &[0x20]),
             "address-refused",
             (20, "src"),
-            "0x20000000",
+            "0x20002000",
             "a form without an index list",
         ),
         error(

@@ -372,6 +372,7 @@ pub fn words() -> Vec<(&'static str, Place, Word)> {
         crate::pool::words(),
         crate::transfers::words(),
         crate::array::words(),
+        crate::array_later::words(),
     ]
     .concat()
 }

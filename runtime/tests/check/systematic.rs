@@ -38,7 +38,8 @@ fn every_tensor_operand_obeys_the_address_rules() {
         let at = |address: u32| patch(*word, field.offset, &address.to_le_bytes());
         let counts = field.offset + 4 + 2 * dimensions;
         let name = format!("{name} {}", field.name);
-        assert!(reports(place, &at(0x1FFF_0000), "address-unmapped", field.offset), "{name}");
+        // bit 24 marks MX tensors of MAVERICK
+        assert!(reports(place, &at(0x1EFF_0000), "address-unmapped", field.offset), "{name}");
         if !["02 DoubleRow src", "22 dst"].contains(&&*name) {
             // their elements are bytes
             assert!(reports(place, &at(address | 1), "alignment", field.offset), "{name}");
@@ -101,10 +102,10 @@ fn every_lane_count_is_checked() {
 fn every_dtype_passes_a_gate() {
     each_field(|name, place, word, info, field| {
         let rule = match (info.byte, field.name) {
-            (op::MATMUL, "out_dtype") => return, // 0 stands for FP32
-            (op::DMAMEMCPY, _) => return,        // equal dtypes are not looked at
+            (op::MATMUL | op::MATMUL_MX, "out_dtype") => return, // 0 stands for FP32
+            (op::DMAMEMCPY, _) => return,                        // equal dtypes are not looked at
             (op::BATCH_NORM_GRAD_ACCUMULATE, "immediate_dtype") => return, // 0 stands for FP32
-            (op::DROPOUT, _) => return,          // 0 stands for FP32
+            (op::DROPOUT, _) => return,                          // 0 stands for FP32
             (op::DMA_INDIRECT, _) => return,
             (op::MATMUL_SPARSE, "out_dtype") | (op::CONV_LUT_LOAD, "lut_dtype") => return,
             (op::COMPARE_BRANCH, _) if name == "A9 ALWAYS" => return,

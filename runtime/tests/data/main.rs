@@ -6,6 +6,7 @@ mod dma;
 mod gather;
 mod meeting;
 mod pe;
+mod pe_later;
 mod random;
 mod search;
 mod sort;

@@ -34,7 +34,9 @@ pub struct Measured {
     pub interp_warm_ns: u64,
     /// A later run in `auto`.
     pub warm_ns: u64,
-    /// From nothing to the first word retired, in `auto`.
+    /// Opening the file.
+    pub open_ns: u64,
+    /// From nothing to the first word retired, in `auto`, opening the file included.
     pub first_word_ns: u64,
     /// What became of the words of a cold run.
     pub cold_counters: Translations,
@@ -54,13 +56,14 @@ pub struct Group {
 pub fn measure(source: &Source, host: Host, seed: u64, runs: u32) -> Result<Measured, Failure> {
     let program = source.open()?;
     let bench = Bench { program, source, host, seed };
-    let [mut interp, mut cold, mut first] = [const { Vec::new() }; 3];
+    let [mut interp, mut cold, mut open, mut first] = [const { Vec::new() }; 4];
     let mut report = None;
     for _ in 0..runs {
-        interp.push(bench.fresh(Tier::Interp)?.0.1);
-        let ((start, whole), ended) = bench.fresh(Tier::Auto)?;
-        first.push(start);
-        cold.push(whole);
+        interp.push(bench.fresh(Tier::Interp)?.0.whole);
+        let (times, ended) = bench.fresh(Tier::Auto)?;
+        open.push(times.open);
+        first.push(times.first);
+        cold.push(times.whole);
         report = Some(ended);
     }
     let report = report.ok_or_else(|| Failure::new(Code::Usage, "--runs 0: nothing to do"))?;
@@ -89,6 +92,7 @@ pub fn measure(source: &Source, host: Host, seed: u64, runs: u32) -> Result<Meas
         cold_ns: median(cold),
         interp_warm_ns: median(interp_warm),
         warm_ns: median(warm),
+        open_ns: median(open),
         first_word_ns: median(first),
         cold_counters: report.translations,
         engines,
@@ -108,6 +112,16 @@ fn median(mut times: Vec<u64>) -> u64 {
 /// Time and number of words by engine and by family.
 type Sums = BTreeMap<(bool, String), (u64, u64)>;
 
+/// Times of one run in a fresh session, in nanoseconds.
+struct Fresh {
+    /// Opening the file.
+    open: u64,
+    /// From nothing to the first word retired.
+    first: u64,
+    /// From the session's creation to the end.
+    whole: u64,
+}
+
 struct Bench<'a> {
     program: Program,
     source: &'a Source,
@@ -121,32 +135,35 @@ impl Bench<'_> {
     }
 
     /// A session without inputs, in a fresh engine.
-    fn new_session(&self, tier: Tier) -> Result<Session, Failure> {
+    fn new_session(&self, program: &Program, tier: Tier) -> Result<Session, Failure> {
         let mut options = Options::default();
         options.strict = !self.source.lenient;
         options.tier = tier;
         options.max_memory = errors::memory_of_this_machine();
-        Session::new(&self.host.engine()?, &self.program, options)
-            .map_err(|error| errors::session(error, &self.program, self.source))
+        Session::new(&self.host.engine()?, program, options)
+            .map_err(|error| errors::session(error, program, self.source))
     }
 
     fn session(&self, tier: Tier) -> Result<Session, Failure> {
-        let mut session = self.new_session(tier)?;
+        let mut session = self.new_session(&self.program, tier)?;
         session.set_random_inputs(self.seed);
         Ok(session)
     }
 
-    /// One run in a fresh session: time to the first word and to the end. Making up inputs does not count.
-    fn fresh(&self, tier: Tier) -> Result<((u64, u64), Report), Failure> {
+    /// One run in a fresh session of a program opened anew. Making up inputs does not count.
+    fn fresh(&self, tier: Tier) -> Result<(Fresh, Report), Failure> {
         let started = Instant::now();
-        let mut session = self.new_session(tier)?;
+        let program = self.source.open()?;
+        let open = nanoseconds(started);
+        let started = Instant::now();
+        let mut session = self.new_session(&program, tier)?;
         let made = nanoseconds(started);
         session.set_random_inputs(self.seed);
         let started = Instant::now();
         self.run(session.run_until(Until::Words(1)))?;
-        let first = made + nanoseconds(started);
+        let first = open + made + nanoseconds(started);
         let report = self.run(session.resume())?;
-        Ok(((first, made + nanoseconds(started)), report))
+        Ok((Fresh { open, first, whole: made + nanoseconds(started) }, report))
     }
 
     /// The words one by one in both tiers, in warm sessions.

@@ -87,6 +87,7 @@ pub struct Debugger<'o> {
 pub fn run(args: &Args, out: &mut Output) -> Result<(), Failure> {
     let program = args.setup.open()?;
     let script = args.script.as_deref().map(read_text).transpose()?;
+    args.setup.refuse_races()?;
     let mut session = args.setup.session(&program)?;
     session.start().map_err(|error| super::errors::run(error, &program, &args.setup.source))?;
     let mut debugger = Debugger {

@@ -3,6 +3,7 @@
 mod dump;
 mod expect;
 mod forward;
+mod races;
 mod save;
 
 use std::io::Write;
@@ -37,6 +38,7 @@ const EXAMPLES: &str = "\
 Examples:
   seqjit run model.neff -i x=x.npy -i w=w.npy -o out
   seqjit run model.neff --seed 1 --check --schedule 42
+  seqjit run model.neff --seed 1 --check races
   seqjit run model.neff -i x=x.npy --seed 1 --expect y=reference.npy --rtol 1e-5
   seqjit run model.neff --seed 1 --until 0:PE:5000 --save half.save
   seqjit run model.neff --resume half.save --tier interp -o out
@@ -101,6 +103,8 @@ struct Report {
     /// Of a run that did not fail.
     counters: Option<Counters>,
     translations: Option<Translations>,
+    /// With `--check races`.
+    races: Option<Json>,
     /// The file that the stopped run was saved to.
     saved: Option<PathBuf>,
     warnings: Vec<String>,
@@ -128,6 +132,9 @@ impl Report {
         }
         if let Some(t) = self.translations {
             map.insert("translations".into(), native::to_json(&t));
+        }
+        if let Some(races) = self.races {
+            map.insert("races".into(), races);
         }
         map.insert("warnings".into(), self.warnings.into());
         map
@@ -175,11 +182,16 @@ impl Task<'_> {
         if let Some(directory) = &args.output {
             save::prepare(directory)?;
         }
-        let taken = self.execute(&program, &mut session)?;
+        let taken = self.execute(&program, &mut session);
+        self.report.races = shown_races(&program, &session).map(|races| races.to_json());
+        let taken = taken?;
         if self.report.saved.is_some() {
             return Ok(());
         }
         let failures = self.outputs(&program, &session, &expectations)?;
+        if let Some(failure) = shown_races(&program, &session).and_then(|races| races.failure()) {
+            return Err(failure);
+        }
         let missed = args.dump.iter().zip(&taken).filter(|(_, taken)| !**taken).map(|(dump, _)| dump);
         match failures.into_iter().next() {
             Some(mismatch) => Err(mismatch),
@@ -212,7 +224,7 @@ impl Task<'_> {
             other => errors::run(other, program, &self.args.setup.source),
         });
         self.report.counters = ended.as_ref().ok().map(|ended| ended.counters);
-        let native = self.args.setup.tier != Tier::Interp;
+        let native = self.args.setup.tier != Tier::Interp && session.races().is_none();
         self.report.translations = ended.as_ref().ok().map(|e| e.translations.clone()).filter(|_| native);
         self.show_run(program)?;
         let ended = ended?;
@@ -355,6 +367,11 @@ impl Task<'_> {
         let comparison = comparison.map(|c| format!("; {}", c.to_text())).unwrap_or_default();
         Ok(writeln!(self.out, "{name} {} {shape:?} {shown}{comparison}", dtype.text())?)
     }
+}
+
+fn shown_races<'a>(program: &'a Program, session: &'a Session) -> Option<races::Shown<'a>> {
+    let (machine, report) = (session.machine(), session.races()?);
+    Some(races::Shown { program, machine, report })
 }
 
 fn not_reached(dump: &Dump) -> Failure {

@@ -50,7 +50,8 @@ impl<R: RngCore> Maker<'_, R> {
         *dtypes.choose(self.rng).unwrap()
     }
 
-    fn of_set(&mut self, set: AluSet) -> AluOp {
+    /// An operator of a set.
+    pub(super) fn of_set(&mut self, set: AluSet) -> AluOp {
         let generation = self.case.generation;
         let ops = AluOp::TABLE.iter().map(|row| row.code);
         let ops: Vec<AluOp> =

@@ -105,7 +105,7 @@ impl<R: RngCore> Maker<'_, R> {
     }
 
     /// An operator of class BITVEC with a datatype.
-    fn bit_fold(&mut self) -> (AluOp, Dtype, Dtype) {
+    pub fn bit_fold(&mut self) -> (AluOp, Dtype, Dtype) {
         let generation = self.case.generation;
         let ops = AluOp::TABLE.iter().filter(|row| row.class == AluClass::Bitvec).map(|row| row.code);
         let ops: Vec<AluOp> = ops.filter(|op| op.exists_on(generation)).collect();
@@ -139,7 +139,7 @@ impl<R: RngCore> Maker<'_, R> {
         operands.write(&mut self.case.word);
     }
 
-    fn integer(&mut self) -> Dtype {
+    pub fn integer(&mut self) -> Dtype {
         let known = (1..=0x12).map(Dtype).filter(|d| d.exists_on(self.case.generation) && d.is_integer());
         *known.collect::<Vec<_>>().choose(self.rng).unwrap()
     }

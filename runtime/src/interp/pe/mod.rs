@@ -1,5 +1,7 @@
 //! The PE: LDWEIGHTS and MATMUL (chapter 05 section 2).
 
+mod multiply;
+pub(crate) mod mx;
 mod operands;
 mod seed;
 mod sparse;
@@ -9,39 +11,44 @@ use super::{Exec, FaultKind, Flow, Walk};
 use crate::isa::field::Fp32Mode;
 use crate::isa::{Decoded, Dtype};
 use crate::machine::PeState;
-use crate::num::{self, canonical};
+use crate::num;
 
+pub(crate) use multiply::{Multiply, ResultKind};
 use operands::group;
-pub(crate) use operands::{Common, Multiply, ResultKind, Tile, WeightLoad, flushes, fp32_part, operand};
+pub(crate) use operands::{Common, Tile, WeightLoad, flushes, fp32_part, operand};
+pub(crate) use seed::{ManageSeed, resolve_lut};
 pub use seed::{load_lut, manage_seed};
+pub(crate) use sparse::{LoadTags, Sparse, warn_absent};
 pub use sparse::{ldtags, matmul_sparse};
 
 /// Low mantissa bits that the HIGH part of an fp32 operand lacks (decision 05-12).
 pub const FP32_LO_BITS: u32 = 12;
 
-/// Contraction lanes of one array row: two in DoubleRow and DoublePixel, else one.
-pub const MAX_LANES: usize = 2;
+/// Most contraction lanes of one array row: those of MX; two in DoubleRow and DoublePixel.
+pub const MAX_LANES: usize = mx::LANES;
 
-/// LDWEIGHTS (chapter 05 section 2.2): the first element read goes to the last column.
+/// Most columns of the array: those of MAVERICK.
+pub const MAX_COLUMNS: usize = 256;
+
+/// LDWEIGHTS and LDWEIGHTS_MX (chapter 05 sections 2.2 and 2.7).
 pub fn ldweights(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
     let load = WeightLoad::new(x, w)?;
-    let WeightLoad { c, tagged, walk } = load;
+    let WeightLoad { c, tagged, walk, scales, .. } = load;
     let fp8 = x.core().spec.fp8;
     let core = x.core();
     let mut packed = vec![0; walk.count * walk.size];
     for r in 0..c.tile.rows {
         walk.gather(&mut walk.start(), core.memory(walk.space), r, &mut packed);
-        let bits = |at: usize| {
-            packed[at * walk.size..][..walk.size].iter().rev().fold(0, |v, b| v << 8 | u32::from(*b))
-        };
         for e in 0..c.tile.cols {
-            let column = c.tile.first_col + c.tile.cols - 1 - e;
             for j in 0..c.packing.lanes() {
-                let raw = bits(c.packing.stationary(e, j, c.tile.cols));
+                let raw = code(&packed, c.packing.stationary(e, j, c.tile.cols), c.dtype, walk.size);
                 let element = if tagged { raw & 0xFFFF } else { raw };
-                let at = PeState::cell(j, c.tile.first_row + r, column);
+                let at = PeState::cell(j, c.tile.first_row + r, load.column(e));
                 core.pe.raw[at] = element;
-                core.pe.weights[at] = operand(element, c.dtype, c.fp32_mode, c.zero_point, fp8);
+                core.pe.weights[at] = match scales {
+                    Some(scales) => mx::scaled(element, c.dtype, scales.of_row(&core.sbuf, r)[e]),
+                    None => operand(element, c.dtype, c.fp32_mode, c.zero_point, fp8),
+                };
                 if tagged {
                     core.pe.tags[at] = (raw >> 16 & 0xF) as u8;
                 }
@@ -52,28 +59,39 @@ pub fn ldweights(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
     Ok(Flow::Next)
 }
 
-/// MATMUL (chapter 05 section 2.3): `out[c][n]` = sum over r of `W[r][c] x X[r][n]`, one write or add per cell.
+/// The bits of an element of `size` bytes, or of FP4.
+fn code(packed: &[u8], at: usize, dtype: Dtype, size: usize) -> u32 {
+    if dtype == Dtype::FP4_EXP2 {
+        return u32::from(packed[at / 2] >> (4 * (at % 2)) & 0xF);
+    }
+    packed[at * size..][..size].iter().rev().fold(0, |v, b| v << 8 | u32::from(*b))
+}
+
+/// MATMUL and MATMUL_MX (chapter 05 sections 2.3 and 2.7): `out[c][n]` = sum over r of `W[r][c] x X[r][n]`, one write
+/// or add per cell.
 pub fn matmul(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
-    let word = Multiply::new(x, w)?;
-    let Multiply { c, begin, result, moving, cells } = word;
-    let n = cells.count;
-    let product = Product { c, n, moving: gather_moving(x, &c, &moving, n) };
-    word.warn_unwritten(x);
-    match result {
-        ResultKind::Raw(dtype) => product.write_transposed(x, &cells, dtype),
-        ResultKind::Uint32 => product.write_integers(x, &cells, begin),
-        ResultKind::Fp32 => product.write_floats(x, &cells, begin),
+    for pass in Multiply::new(x, w)?.passes() {
+        let product = Product { c: pass.c, n: pass.cells.count, moving: gather_moving(x, &pass) };
+        pass.warn_unwritten(x);
+        let Multiply { begin, result, cells, .. } = pass;
+        match result {
+            ResultKind::Raw(dtype) => product.write_transposed(x, &cells, dtype),
+            ResultKind::Uint32 => product.write_integers(x, &cells, begin),
+            ResultKind::Fp32 | ResultKind::Bf16 => product.write_floats(x, &cells, begin, result),
+        }
     }
     Ok(Flow::Next)
 }
 
 /// The moving operand as the array sees it: `lanes` planes of rows, each `n` values (padded).
-fn gather_moving(x: &mut Exec<'_>, c: &Common, walk: &Walk, n: usize) -> sum::Moving {
-    let fp8 = x.core().spec.fp8;
+fn gather_moving(x: &mut Exec<'_>, word: &Multiply) -> sum::Moving {
+    let Multiply { c, moving: walk, scales, .. } = word;
+    let (lanes, n) = (c.packing.lanes(), word.cells.count);
+    let fp8 = c.flavour(x.core().spec.fp8);
     let core = x.core();
-    let mut moving = sum::Moving::new(c.packing.lanes(), c.tile.rows, n);
+    let mut moving = sum::Moving::new(lanes, c.tile.rows, n);
     let mut packed = vec![0; walk.count * walk.size];
-    let mut values = vec![0.0; walk.count];
+    let mut values = vec![0.0; lanes * n];
     for r in 0..c.tile.rows {
         let bytes = match walk.as_slice(core.memory(walk.space), r) {
             Some(bytes) => bytes,
@@ -83,9 +101,15 @@ fn gather_moving(x: &mut Exec<'_>, c: &Common, walk: &Walk, n: usize) -> sum::Mo
             }
         };
         num::unpack(bytes, c.dtype, fp8, &mut values);
-        for j in 0..c.packing.lanes() {
-            // Both packings send the moving operand plane by plane (decisions 05-8, 05-9).
-            moving.row_mut(j, r).copy_from_slice(&values[j * n..(j + 1) * n]);
+        for j in 0..lanes {
+            let row = moving.row_mut(j, r);
+            for (at, value) in row.iter_mut().enumerate() {
+                *value = values[c.packing.moving(at, j, n)];
+            }
+            if let Some(scales) = scales {
+                let scales = scales.of_row(&core.sbuf, r);
+                row.iter_mut().zip(scales).for_each(|(value, scale)| *value *= mx::factor(*scale));
+            }
         }
     }
     moving
@@ -121,12 +145,10 @@ impl Product {
         sum::product(&stationary, &self.prepared(), flushes(self.c.dtype))
     }
 
-    fn write_floats(&self, x: &mut Exec<'_>, cells: &Walk, begin: bool) {
+    fn write_floats(&self, x: &mut Exec<'_>, cells: &Walk, begin: bool, result: ResultKind) {
         let sums = self.sums(x, |pe, j, r, c| pe.weights[PeState::cell(j, r, c)]);
         for_each_cell(x, cells, self.c.tile.cols, |column, n, old| {
-            let s = sums[column * self.n + n];
-            let cell = if begin { s } else { f32::from_bits(old) + s };
-            canonical(cell).to_bits()
+            result.updated(old, sums[column * self.n + n], begin)
         });
     }
 
@@ -134,10 +156,12 @@ impl Product {
     fn write_integers(&self, x: &mut Exec<'_>, cells: &Walk, begin: bool) {
         let t = self.c.tile;
         let moving = self.prepared();
-        let weights: Vec<i32> = x.core().pe.weights.iter().map(|w| *w as i32).collect();
+        let pe = &x.core().pe;
+        let weight = |k| PeState::cell(0, t.first_row + k % t.rows, t.first_col + k / t.rows);
+        let weights: Vec<i32> = (0..t.cols * t.rows).map(|k| pe.weights[weight(k)] as i32).collect();
         for_each_cell(x, cells, self.c.tile.cols, |column, n, old| {
             let sum = (0..t.rows).fold(0i32, |sum, r| {
-                let weight = weights[PeState::cell(0, t.first_row + r, t.first_col + column)];
+                let weight = weights[column * t.rows + r];
                 sum.wrapping_add(weight.wrapping_mul(moving.row(0, r)[n] as i32))
             });
             if begin { sum as u32 } else { old.wrapping_add(sum as u32) }
@@ -156,9 +180,11 @@ impl Product {
             let whole = |raw| operand(raw, dtype, Fp32Mode(0), 0, fp8);
             self.sums(x, |pe, j, r, c| whole(pe.raw[PeState::cell(j, r, c)]))
         };
-        let raw = x.core().pe.raw.clone();
+        let pe = &x.core().pe;
+        let cell = |k| PeState::cell(0, t.first_row + k % t.rows, t.first_col + k / t.rows);
+        let raw: Vec<u32> = (0..t.cols * t.rows).map(|k| pe.raw[cell(k)]).collect();
         for_each_cell(x, cells, t.cols, |column, n, _| match one_hot[n] {
-            Some(row) => raw[PeState::cell(0, t.first_row + row, t.first_col + column)],
+            Some(row) => raw[column * t.rows + row],
             None => num::from_f32(sums[column * self.n + n], dtype, fp8),
         });
     }

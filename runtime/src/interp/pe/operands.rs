@@ -1,20 +1,24 @@
-//! LDWEIGHTS and MATMUL with their operands resolved and every check made: what runs them, the interpreter or a
-//! kernel, cannot fault (chapter 05 sections 2.2 to 2.5).
+//! LDWEIGHTS, and what MATMUL shares with it, with operands resolved and every check made: what runs them, the
+//! interpreter or a kernel, cannot fault (chapter 05 sections 2.1 to 2.4).
 
 use crate::interp::{Access, Exec, FaultKind, Walk};
-use crate::isa::field::Fp32Mode;
-use crate::isa::{Decoded, Dtype, Generation, Operands, PSUM_BANK, Space, Tensor};
+use crate::isa::field::{Fp32Mode, TileSel, TileSize};
+use crate::isa::layouts::{S3_LW_V5, SMX1_LW};
+use crate::isa::{Decoded, Dtype, Generation, Operands, PARTITIONS, Tensor};
 use crate::machine::PeState;
 use crate::num::{self, Fp8};
 
-use super::{FP32_LO_BITS, MAX_LANES};
+use super::mx::{self, MxOperand, Scales};
+use super::{FP32_LO_BITS, MAX_COLUMNS};
 
-/// How a word packs two contraction elements into one row (chapter 05 section 2.3.3, decision 05-7).
+/// How a word packs contraction elements into one row (chapter 05 sections 2.3.3 and 2.7, decision 05-7).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Packing {
     Single,
     DoubleRow,
     DoublePixel,
+    /// MX.
+    Quad,
 }
 
 impl Packing {
@@ -25,8 +29,7 @@ impl Packing {
             3 => Packing::DoublePixel,
             other => return Err(FaultKind::unsupported("perf_opt", format!("mode {other}"))),
         };
-        let is_fp8 = matches!(dtype, Dtype::FP8_EXP3 | Dtype::FP8_EXP4 | Dtype::FP8_EXP5);
-        if generation == Generation::Sunda || !is_fp8 {
+        if generation == Generation::Sunda || !is_fp8(dtype) {
             return Err(FaultKind::illegal("perf_opt", perf_opt, "0 unless operands are FP8 on v3 or later"));
         }
         Ok(packing)
@@ -34,12 +37,24 @@ impl Packing {
 
     /// Contraction lanes of a row.
     pub(crate) fn lanes(self) -> usize {
-        if self == Packing::Single { 1 } else { MAX_LANES }
+        match self {
+            Packing::Single => 1,
+            Packing::DoubleRow | Packing::DoublePixel => 2,
+            Packing::Quad => mx::LANES,
+        }
     }
 
     /// Position in the stationary stream of lane `j` of stream column `e`.
     pub(crate) fn stationary(self, e: usize, j: usize, cols: usize) -> usize {
-        if self == Packing::DoubleRow { 2 * e + j } else { j * cols + e }
+        match self {
+            Packing::Single | Packing::DoublePixel => j * cols + e,
+            Packing::DoubleRow | Packing::Quad => self.lanes() * e + j,
+        }
+    }
+
+    /// Position in the moving stream of lane `j` of position `n`: plane by plane (decisions 05-8, 05-9) but for MX.
+    pub(crate) fn moving(self, n: usize, j: usize, positions: usize) -> usize {
+        if self == Packing::Quad { mx::LANES * n + j } else { j * positions + n }
     }
 }
 
@@ -75,34 +90,54 @@ pub(super) fn group(field: &'static str, code: u8, active: u8) -> Result<(usize,
     Ok((first, count))
 }
 
+/// The tile of a MAVERICK word (chapter 05 section 2.3.2): log2 of its size and its number, rows in the low nibbles.
+pub(super) fn tile(size: TileSize, select: TileSel, rows: u8, cols: u8) -> Result<Tile, FaultKind> {
+    let nibbles = |byte: u8| (usize::from(byte & 0xF), usize::from(byte >> 4));
+    let ((row_log, col_log), (row_sel, col_sel)) = (nibbles(size.0), nibbles(select.0));
+    if !(6..=7).contains(&row_log) || !(7..=8).contains(&col_log) {
+        let found = format!("0x{:x}", size.0);
+        return Err(FaultKind::illegal("tile_size", found, "6 or 7 for rows, 7 or 8 for columns"));
+    }
+    let (first_row, first_col) = (64 * row_sel, 128 * col_sel);
+    if first_row + (1 << row_log) > PARTITIONS || first_col + (1 << col_log) > MAX_COLUMNS {
+        return Err(FaultKind::illegal("tile_sel", format!("0x{:x}", select.0), "a tile of the array"));
+    }
+    let cols = if cols == 0 { MAX_COLUMNS } else { cols.into() };
+    if !(1..=1 << row_log).contains(&usize::from(rows)) {
+        return Err(FaultKind::illegal("num_active_rows", rows, format!("1 to {}", 1 << row_log)));
+    }
+    if cols > 1 << col_log {
+        return Err(FaultKind::illegal("num_active_cols", cols, format!("1 to {}", 1 << col_log)));
+    }
+    Ok(Tile { first_row, rows: rows.into(), first_col, cols })
+}
+
 /// What LDWEIGHTS and MATMUL have in common, whatever the generation's layout.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Common {
-    src: Tensor<3>,
     pub(crate) dtype: Dtype,
     pub(crate) fp32_mode: Fp32Mode,
     pub(crate) transpose: bool,
     pub(crate) packing: Packing,
     pub(crate) zero_point: u8,
     pub(crate) tile: Tile,
+    /// Operands start at the partitions of the row and column group.
+    pub(super) grouped: bool,
 }
 
 /// Raw fields of a PE word, named as in the struct.
-struct Fields {
-    src: Tensor<3>,
-    in_dtype: Dtype,
-    fp32_mode: Fp32Mode,
-    transpose_mode: u8,
-    perf_opt: u8,
-    zero_point: u8,
-    rows: u8,
-    cols: u8,
-    row_grp: u8,
-    col_grp: u8,
+pub(super) struct Fields {
+    pub(super) in_dtype: Dtype,
+    pub(super) fp32_mode: Fp32Mode,
+    pub(super) transpose_mode: u8,
+    pub(super) perf_opt: u8,
+    pub(super) zero_point: u8,
+    pub(super) tile: Tile,
+    pub(super) grouped: bool,
 }
 
 impl Common {
-    fn new(f: &Fields, generation: Generation) -> Result<Self, FaultKind> {
+    pub(super) fn new(f: &Fields, generation: Generation) -> Result<Self, FaultKind> {
         let legal_mode = if f.in_dtype == Dtype::FP32 { 1..=3 } else { 0..=0 };
         if !legal_mode.contains(&f.fp32_mode.0) {
             return Err(FaultKind::illegal(
@@ -114,50 +149,76 @@ impl Common {
         if f.transpose_mode > 1 {
             return Err(FaultKind::unsupported("transpose_mode", format!("value {}", f.transpose_mode)));
         }
-        let operand = [
-            Dtype::FP8_EXP3,
-            Dtype::FP8_EXP4,
-            Dtype::FP8_EXP5,
-            Dtype::BFLOAT16,
-            Dtype::FP16,
-            Dtype::FP32,
-            Dtype::UINT8,
-        ];
-        if !operand.contains(&f.in_dtype) {
+        let integers = generation <= Generation::Cayman && f.in_dtype == Dtype::UINT8;
+        let floats = matches!(f.in_dtype, Dtype::BFLOAT16 | Dtype::FP16 | Dtype::FP32) || is_fp8(f.in_dtype);
+        if !(integers || floats && f.in_dtype.exists_on(generation)) {
             return Err(FaultKind::illegal(
                 "in_dtype",
                 f.in_dtype.text(),
-                "FP8, bfloat16, fp16, fp32 or uint8",
+                "FP8, bfloat16, fp16, fp32, or uint8 up to cayman",
             ));
         }
-        let (first_row, rows) = group("row_grp", f.row_grp, f.rows)?;
-        let (first_col, cols) = group("col_grp", f.col_grp, f.cols)?;
-        if generation == Generation::Sunda && f.col_grp == 8 {
-            return Err(FaultKind::illegal("col_grp", "0x8", "another group on v2"));
-        }
         Ok(Common {
-            src: f.src,
             dtype: f.in_dtype,
             fp32_mode: f.fp32_mode,
             transpose: f.transpose_mode == 1,
             packing: Packing::new(f.perf_opt, f.in_dtype, generation)?,
             zero_point: f.zero_point,
-            tile: Tile { first_row, rows, first_col, cols },
+            tile: f.tile,
+            grouped: f.grouped,
         })
     }
 
-    /// The source operand: one lane a row, starting at the partition of the row group.
-    fn source(&self, x: &Exec<'_>, dtype: Dtype) -> Result<Walk, FaultKind> {
-        let walk = x.tensor("src", &self.src, dtype, self.tile.rows as u8, Access::Read)?;
-        if walk.partition != self.tile.first_row {
+    /// What the two MX words have in common.
+    pub(super) fn mx(in_dtype: Dtype, tile: Tile) -> Self {
+        Common {
+            dtype: in_dtype,
+            fp32_mode: Fp32Mode::NONE,
+            transpose: false,
+            packing: Packing::Quad,
+            zero_point: 0,
+            tile,
+            grouped: true,
+        }
+    }
+
+    /// The source operand: one lane a row.
+    pub(super) fn source(&self, x: &Exec<'_>, src: &Tensor<3>, dtype: Dtype) -> Result<Walk, FaultKind> {
+        let walk = x.tensor("src", src, dtype, self.tile.rows as u8, Access::Read)?;
+        self.at_row_group(&walk)?;
+        Ok(walk)
+    }
+
+    /// The source starts at the partition of the row group.
+    pub(super) fn at_row_group(&self, walk: &Walk) -> Result<(), FaultKind> {
+        if self.grouped && walk.partition != self.tile.first_row {
             return Err(FaultKind::illegal(
                 "src",
                 format!("partition {}", walk.partition),
                 format!("partition {} of the row group", self.tile.first_row),
             ));
         }
-        Ok(walk)
+        Ok(())
     }
+
+    /// The flavour of FP8 operands.
+    pub(crate) fn flavour(&self, program: Fp8) -> Fp8 {
+        if self.packing == Packing::Quad { mx::FLAVOUR } else { program }
+    }
+}
+
+/// The tile of row and column groups.
+pub(super) fn groups(
+    (row_grp, rows): (u8, u8),
+    (col_grp, cols): (u8, u8),
+    generation: Generation,
+) -> Result<Tile, FaultKind> {
+    let (first_row, rows) = group("row_grp", row_grp, rows)?;
+    let (first_col, cols) = group("col_grp", col_grp, cols)?;
+    if generation == Generation::Sunda && col_grp == 8 {
+        return Err(FaultKind::illegal("col_grp", "0x8", "another group on v2"));
+    }
+    Ok(Tile { first_row, rows, first_col, cols })
 }
 
 /// The part of an fp32 operand that a mode passes (decision 05-12).
@@ -180,22 +241,59 @@ pub(crate) fn flushes(dtype: Dtype) -> bool {
     !matches!(dtype, Dtype::FP16 | Dtype::FP32 | Dtype::UINT8)
 }
 
-/// The fields that all layouts of both words have under the same names, and the two that differ.
+/// The fields that all layouts with row and column groups have under the same names, and the two that differ.
 macro_rules! fields {
-    ($o:expr, transpose_mode: $transpose_mode:expr, zero_point: $zero_point:expr) => {
+    ($x:expr, $o:expr, transpose_mode: $transpose_mode:expr, zero_point: $zero_point:expr) => {{
+        let (rows, cols) = (($o.row_grp, $o.num_active_rows), ($o.col_grp, $o.num_active_cols));
         Fields {
-            src: $o.src,
             in_dtype: $o.in_dtype,
             fp32_mode: $o.fp32_mode,
             transpose_mode: $transpose_mode,
             perf_opt: $o.perf_opt,
             zero_point: $zero_point,
-            rows: $o.num_active_rows,
-            cols: $o.num_active_cols,
-            row_grp: $o.row_grp,
-            col_grp: $o.col_grp,
+            tile: groups(rows, cols, $x.machine.generation)?,
+            grouped: true,
         }
-    };
+    }};
+}
+
+/// The fields of MAVERICK's layouts.
+macro_rules! tile_fields {
+    ($o:expr, transpose_mode: $transpose_mode:expr) => {{
+        plain_source(&$o.src, $o.perf_mode.0)?;
+        Fields {
+            in_dtype: $o.in_dtype,
+            fp32_mode: $o.fp32_mode,
+            transpose_mode: $transpose_mode,
+            perf_opt: 0,
+            zero_point: 0,
+            tile: tile($o.tile_size, $o.tile_sel, $o.num_active_rows, $o.num_active_cols)?,
+            grouped: false,
+        }
+    }};
+}
+
+pub(super) use {fields, tile_fields};
+
+/// MXTENSOR_V2 operands (marker bit 0, decision 03-E8b) name blocks of 16 partitions, and nothing says how those become
+/// contraction lanes and scales; the MX modes belong to them.
+pub(super) fn plain_source(src: &Tensor<3>, perf_mode: u8) -> Result<(), FaultKind> {
+    if src.start.0 >> 24 & 0xE1 == 1 {
+        return Err(FaultKind::unsupported("src", "an MXTENSOR_V2 operand: its lanes and scales"));
+    }
+    if perf_mode != 0 {
+        return Err(FaultKind::unsupported("perf_mode", format!("mode {perf_mode} of a plain operand")));
+    }
+    Ok(())
+}
+
+/// Scalar and seed modes (decisions 05-5, 05-18).
+pub(super) fn known_flags(scalar_mode: u8, seed_mode: u8) -> Result<(), FaultKind> {
+    match (scalar_mode, seed_mode) {
+        (0, 0) => Ok(()),
+        (0, mode) => Err(FaultKind::unsupported("flags", format!("seed mode {mode}"))),
+        (mode, _) => Err(FaultKind::unsupported("flags", format!("scalar mode {mode}"))),
+    }
 }
 
 /// The value of an operand element as the array multiplies it.
@@ -209,26 +307,44 @@ pub(crate) fn operand(bits: u32, dtype: Dtype, mode: Fp32Mode, zero_point: u8, f
     }
 }
 
-/// LDWEIGHTS with its source.
+/// LDWEIGHTS or LDWEIGHTS_MX with its source.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WeightLoad {
     pub(crate) c: Common,
     /// Elements are {weight, tag} pairs of 16 bits.
     pub(crate) tagged: bool,
+    /// The first element goes to the first column, not to the last one.
+    pub(crate) forward: bool,
     /// One lane a row of the tile.
     pub(crate) walk: Walk,
+    /// Of an MX operand.
+    pub(crate) scales: Option<Scales>,
 }
 
 impl WeightLoad {
     /// Resolves a word and checks it.
     pub(crate) fn new(x: &Exec<'_>, w: &Decoded) -> Result<WeightLoad, FaultKind> {
-        let (fields, tagged) = match &w.operands {
-            Operands::S3_LW_V2(o) => (fields!(o, transpose_mode: 0, zero_point: o.quant_offset[0]), false),
-            Operands::S3_LW_V3(o) => (
-                fields!(o, transpose_mode: o.transpose_mode, zero_point: o.quant_offset[0]),
-                o.tag_weight_mode & 1 == 1,
-            ),
-            _ => return Err(later_generation(x)),
+        let (fields, src, tagged, forward) = match &w.operands {
+            Operands::S3_LW_V2(o) => {
+                (fields!(x, o, transpose_mode: 0, zero_point: o.quant_offset[0]), o.src, false, false)
+            }
+            Operands::S3_LW_V3(o) => {
+                let fields = fields!(x, o, transpose_mode: o.transpose_mode, zero_point: o.quant_offset[0]);
+                (fields, o.src, o.tag_weight_mode & 1 == 1, false)
+            }
+            // Flags as in the next generation, but for the lowest one (decision 05-4).
+            Operands::S3_LW_V4(o) => {
+                known_flags(o.flags.0 >> 1 & 3, o.flags.0 >> 3 & 3)?;
+                let fields = fields!(x, o, transpose_mode: o.transpose_mode, zero_point: 0);
+                (fields, o.src, o.flags.0 & 1 == 1, o.flags.0 & FORWARD != 0)
+            }
+            Operands::S3_LW_V5(o) => {
+                let S3_LW_V5 { flags, .. } = o;
+                known_flags(flags.0 >> 1 & 3, flags.0 >> 3 & 3)?;
+                (tile_fields!(o, transpose_mode: flags.0 & 1), o.src, false, flags.0 & FORWARD != 0)
+            }
+            Operands::SMX1_LW(o) => return WeightLoad::mx(x, o),
+            _ => return Err(FaultKind::Internal(format!("{} has no weights", w.info.name))),
         };
         let c = Common::new(&fields, x.machine.generation)?;
         if tagged
@@ -238,12 +354,25 @@ impl WeightLoad {
         {
             return Err(FaultKind::illegal("tag_weight_mode", 1, "16-bit floats, no transpose, perf_opt 0"));
         }
-        let walk = c.source(x, if tagged { Dtype::UINT32 } else { c.dtype })?;
-        let per_row = c.tile.cols * c.packing.lanes();
-        if walk.count != per_row {
-            return Err(FaultKind::illegal("src", format!("{} elements", walk.count), per_row.to_string()));
-        }
-        Ok(WeightLoad { c, tagged, walk })
+        let walk = c.source(x, &src, if tagged { Dtype::UINT32 } else { c.dtype })?;
+        c.check_columns(walk.count)?;
+        Ok(WeightLoad { c, tagged, forward, walk, scales: None })
+    }
+
+    /// Section 2.7 numbers the columns in the order of the elements, whatever LDWEIGHTS does.
+    fn mx(x: &Exec<'_>, o: &SMX1_LW) -> Result<WeightLoad, FaultKind> {
+        let (rows, cols) = ((o.row_grp, o.num_active_rows), (o.col_grp, o.num_active_cols));
+        let c = Common::mx(o.in_dtype, groups(rows, cols, x.machine.generation)?);
+        let MxOperand { walk, scales, columns } = MxOperand::new(x, &o.src, c.dtype, &c.tile)?;
+        c.at_row_group(&walk)?;
+        c.check_columns(columns * mx::LANES)?;
+        Ok(WeightLoad { c, tagged: false, forward: true, walk, scales: Some(scales) })
+    }
+
+    /// The column of the array that column `e` of the stream goes to.
+    pub(crate) fn column(&self, e: usize) -> usize {
+        let tile = &self.c.tile;
+        tile.first_col + if self.forward { e } else { tile.cols - 1 - e }
     }
 
     /// Records what was loaded, for the words that use it.
@@ -251,181 +380,25 @@ impl WeightLoad {
         pe.dtype = self.c.dtype;
         pe.lanes = self.c.packing.lanes();
         pe.transpose = self.c.transpose;
-        pe.packed = None;
+        pe.packed = Default::default();
     }
 }
 
-/// MATMUL with its operands.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Multiply {
-    pub(crate) c: Common,
-    /// The result replaces what the cells hold.
-    pub(crate) begin: bool,
-    pub(crate) result: ResultKind,
-    /// The moving operand: one lane a row of the tile.
-    pub(crate) moving: Walk,
-    /// PSUM cells: one lane a column.
-    pub(crate) cells: Walk,
-}
-
-impl Multiply {
-    /// Resolves a word and checks it, also against the weights that are loaded now.
-    pub(crate) fn new(x: &Exec<'_>, w: &Decoded) -> Result<Multiply, FaultKind> {
-        Multiply::resolve(x, w, true)
-    }
-
-    /// [`Multiply::new`] for a word that runs later, perhaps with other weights; see [`Multiply::fits`].
-    pub(crate) fn for_later(x: &Exec<'_>, w: &Decoded) -> Result<Multiply, FaultKind> {
-        Multiply::resolve(x, w, false)
-    }
-
-    fn resolve(x: &Exec<'_>, w: &Decoded, check_weights: bool) -> Result<Multiply, FaultKind> {
-        let (fields, dst, out_dtype, flags, zero_region) = match &w.operands {
-            Operands::S3D3_MM_V2(o) => (
-                fields!(o, transpose_mode: 0, zero_point: o.quant_offset[0]),
-                o.dst,
-                Dtype::INVALID,
-                o.psum_accumulate_flags.0,
-                o.psum_zero_region,
-            ),
-            Operands::S3D3_MM_V3(o) => (
-                fields!(o, transpose_mode: o.transpose_mode, zero_point: 0),
-                o.dst,
-                o.out_dtype,
-                o.psum_accumulate_flags.0,
-                o.psum_zero_region,
-            ),
-            _ => return Err(later_generation(x)),
-        };
-        let c = Common::new(&fields, x.machine.generation)?;
-        if flags > 3 {
-            return Err(FaultKind::illegal("psum_accumulate_flags", flags, "0 to 3"));
+impl Common {
+    /// A row of weights has so many elements.
+    fn check_columns(&self, elements: usize) -> Result<(), FaultKind> {
+        let expected = self.tile.cols * self.packing.lanes();
+        if elements != expected {
+            return Err(FaultKind::illegal("src", format!("{elements} elements"), expected.to_string()));
         }
-        if zero_region != 0 {
-            return Err(FaultKind::illegal("psum_zero_region", zero_region, "0"));
-        }
-        let begin = flags & 1 == 1;
-        if check_weights {
-            check_pair(&x.machine.cores[x.core].pe, &c, begin)?;
-        }
-        let result = result_dtype(&c, out_dtype)?;
-        let moving = c.source(x, c.dtype)?;
-        let cells = x.tensor("dst", &dst, result.cell(), c.tile.cols as u8, Access::Write)?;
-        check_cells(x, &c, &moving, &cells)?;
-        Ok(Multiply { c, begin, result, moving, cells })
-    }
-
-    /// Whether the weights that are loaded now are for this word.
-    pub(crate) fn fits(&self, pe: &PeState) -> bool {
-        check_pair(pe, &self.c, self.begin).is_ok()
-    }
-
-    /// Adding to cells that nothing has written is legal; where writes are tracked it is worth a warning.
-    pub(crate) fn warn_unwritten(&self, x: &mut Exec<'_>) {
-        if self.begin {
-            return;
-        }
-        let unwritten = self.cells.first_unwritten(x.core().memory(self.cells.space), self.c.tile.cols);
-        if let Some(cell) = unwritten {
-            let (core, pc) = (x.core, x.pc);
-            let (partition, offset) = (cell.partition, cell.offset);
-            x.machine.warn(format!(
-                "core {core} PE word at 0x{pc:x} adds to psum partition {partition} byte 0x{offset:x}, never written"
-            ));
-        }
+        Ok(())
     }
 }
 
-fn later_generation(x: &Exec<'_>) -> FaultKind {
-    FaultKind::unsupported(
-        "opcode",
-        format!("matrix words of {} are not implemented yet", x.machine.generation),
-    )
-}
+/// The load order in the flags of LDWEIGHTS.
+const FORWARD: u8 = 1 << 5;
 
-/// What lands in PSUM.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum ResultKind {
-    Fp32,
-    Uint32,
-    /// Transposing: cells of the input's dtype, FP8 in two bytes.
-    Raw(Dtype),
-}
-
-impl ResultKind {
-    /// A datatype with the width of the cells.
-    fn cell(self) -> Dtype {
-        match self {
-            ResultKind::Raw(dtype) if dtype.bytes() < 4 => Dtype::UINT16,
-            _ => Dtype::UINT32,
-        }
-    }
-}
-
-fn result_dtype(c: &Common, out_dtype: Dtype) -> Result<ResultKind, FaultKind> {
-    let (kind, natural) = if c.transpose {
-        (ResultKind::Raw(c.dtype), c.dtype)
-    } else if c.dtype == Dtype::UINT8 {
-        (ResultKind::Uint32, Dtype::UINT32)
-    } else {
-        (ResultKind::Fp32, Dtype::FP32)
-    };
-    if out_dtype != Dtype::INVALID && out_dtype != natural {
-        return Err(FaultKind::illegal("out_dtype", out_dtype.text(), format!("0 or {}", natural.text())));
-    }
-    Ok(kind)
-}
-
-/// Rules that hold between a MATMUL and the LDWEIGHTS before it.
-fn check_pair(pe: &PeState, c: &Common, begin: bool) -> Result<(), FaultKind> {
-    let (loaded, transposing, lanes) = (pe.dtype, pe.transpose, pe.lanes);
-    if loaded != Dtype::INVALID {
-        if transposing != c.transpose {
-            return Err(FaultKind::unsupported(
-                "transpose_mode",
-                "the flag is set in only one word of the pair",
-            ));
-        }
-        let fp8 = |d| matches!(d, Dtype::FP8_EXP3 | Dtype::FP8_EXP4 | Dtype::FP8_EXP5);
-        if loaded != c.dtype && !(fp8(loaded) && fp8(c.dtype)) {
-            let expected = format!("{} of the weights", loaded.text());
-            return Err(FaultKind::illegal("in_dtype", c.dtype.text(), expected));
-        }
-        if lanes != c.packing.lanes() {
-            return Err(FaultKind::illegal(
-                "perf_opt",
-                "another packing than the weights",
-                "the same in both words",
-            ));
-        }
-    }
-    if c.transpose && !begin {
-        return Err(FaultKind::unsupported(
-            "psum_accumulate_flags",
-            "a transposing word without the start flag",
-        ));
-    }
-    if c.transpose && c.packing != Packing::Single {
-        return Err(FaultKind::unsupported("perf_opt", "a transposing word with two lanes a row"));
-    }
-    Ok(())
-}
-
-fn check_cells(x: &Exec<'_>, c: &Common, moving: &Walk, cells: &Walk) -> Result<(), FaultKind> {
-    if cells.space != Space::Psum {
-        return Err(FaultKind::illegal("dst", cells.space, "psum"));
-    }
-    if cells.partition != c.tile.first_col {
-        let expected = format!("partition {} of the column group", c.tile.first_col);
-        return Err(FaultKind::illegal("dst", format!("partition {}", cells.partition), expected));
-    }
-    let bank = PSUM_BANK as usize;
-    if x.machine.options.strict && cells.low / bank != (cells.high - 1) / bank {
-        return Err(FaultKind::illegal("dst", "a result across two PSUM banks", "one 2 KiB bank"));
-    }
-    if moving.count != cells.count * c.packing.lanes() {
-        let expected = (cells.count * c.packing.lanes()).to_string();
-        return Err(FaultKind::illegal("src", format!("{} elements", moving.count), expected));
-    }
-    Ok(())
+/// Datatypes of which one may multiply another.
+pub(super) fn is_fp8(dtype: Dtype) -> bool {
+    matches!(dtype, Dtype::FP8_EXP2 | Dtype::FP8_EXP3 | Dtype::FP8_EXP4 | Dtype::FP8_EXP5)
 }

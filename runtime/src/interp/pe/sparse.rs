@@ -1,13 +1,14 @@
 //! Structured sparsity: LDTAGS and MATMUL_SPARSE (chapter 05 section 2.6).
 
-use super::{flushes, for_each_cell, fp32_part, group, sum};
+use super::operands::is_fp8;
+use super::{ResultKind, flushes, for_each_cell, fp32_part, group, sum};
 use crate::interp::lanes::expect_row;
 use crate::interp::{Access, Exec, FaultKind, Flow, Walk};
 use crate::isa::field::Fp32Mode;
 use crate::isa::layouts::{S3_LT, S4D3_MM};
 use crate::isa::{Decoded, Dtype, Generation, PARTITIONS, PSUM_BANK, Space};
 use crate::machine::PeState;
-use crate::num::{self, canonical};
+use crate::num;
 
 /// Tags in one element of LDTAGS.
 const TAGS: usize = 4;
@@ -15,24 +16,45 @@ const TAGS: usize = 4;
 /// Rows that share the four quadrants that a tag chooses from.
 const QUADRANT: usize = 32;
 
+/// LDTAGS with its source.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LoadTags {
+    /// First row of the array.
+    pub(crate) first_row: usize,
+    /// Rows.
+    pub(crate) rows: usize,
+    /// Bits that every tag gets.
+    pub(crate) force: u8,
+    /// One lane a row.
+    pub(crate) src: Walk,
+}
+
+impl LoadTags {
+    /// Resolves a word and checks it.
+    pub(crate) fn new(x: &Exec<'_>, w: &Decoded) -> Result<LoadTags, FaultKind> {
+        let o = *x.operands::<S3_LT>(w)?;
+        let (first_row, rows) = group("row_grp", o.row_grp, o.num_active_rows)?;
+        whole_columns(o.col_grp)?;
+        if o.in_dtype.bytes() != 2 || o.force_tag_bits & !0xC != 0 {
+            let found = format!("{} with bits 0x{:x}", o.in_dtype.text(), o.force_tag_bits);
+            return Err(FaultKind::illegal("force_tag_bits", found, "16-bit tags with bits 0, 4, 8 or 0xC"));
+        }
+        let src = x.tensor("src", &o.src, o.in_dtype, rows as u8, Access::Read)?;
+        at_group("src", &src, first_row)?;
+        if src.count != PARTITIONS / TAGS {
+            return Err(FaultKind::illegal(
+                "src",
+                format!("{} elements", src.count),
+                (PARTITIONS / TAGS).to_string(),
+            ));
+        }
+        Ok(LoadTags { first_row, rows, force: o.force_tag_bits, src })
+    }
+}
+
 /// LDTAGS: four tags an element, the lowest one for the highest column.
 pub fn ldtags(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
-    let o = *x.operands::<S3_LT>(w)?;
-    let (first_row, rows) = group("row_grp", o.row_grp, o.num_active_rows)?;
-    whole_columns(o.col_grp)?;
-    if o.in_dtype.bytes() != 2 || o.force_tag_bits & !0xC != 0 {
-        let found = format!("{} with bits 0x{:x}", o.in_dtype.text(), o.force_tag_bits);
-        return Err(FaultKind::illegal("force_tag_bits", found, "16-bit tags with bits 0, 4, 8 or 0xC"));
-    }
-    let src = x.tensor("src", &o.src, o.in_dtype, rows as u8, Access::Read)?;
-    at_group("src", &src, first_row)?;
-    if src.count != PARTITIONS / TAGS {
-        return Err(FaultKind::illegal(
-            "src",
-            format!("{} elements", src.count),
-            (PARTITIONS / TAGS).to_string(),
-        ));
-    }
+    let LoadTags { first_row, rows, force, src } = LoadTags::new(x, w)?;
     let core = x.core();
     let mut packed = vec![0; src.count * src.size];
     for row in 0..rows {
@@ -42,45 +64,107 @@ pub fn ldtags(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
             for k in 0..TAGS {
                 let column = PARTITIONS - 1 - TAGS * element - k;
                 let tag = (tags >> (4 * k) & 0xF) as u8;
-                core.pe.tags[PeState::cell(0, first_row + row, column)] = tag | o.force_tag_bits;
+                core.pe.tags[PeState::cell(0, first_row + row, column)] = tag | force;
             }
         }
     }
     Ok(Flow::Next)
 }
 
+/// MATMUL_SPARSE with its operands.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sparse {
+    /// First row of the array.
+    pub(crate) first_row: usize,
+    /// Rows.
+    pub(crate) rows: usize,
+    /// Columns.
+    pub(crate) cols: usize,
+    /// Maps sent for every position.
+    pub(crate) maps: usize,
+    /// Datatype of the operands.
+    pub(crate) dtype: Dtype,
+    /// Part of an fp32 operand that counts.
+    pub(crate) mode: Fp32Mode,
+    /// The result replaces what the cells hold.
+    pub(crate) begin: bool,
+    pub(crate) result: ResultKind,
+    /// The moving operand, map after map: one lane a row.
+    pub(crate) moving: Walk,
+    /// PSUM cells: one lane a column.
+    pub(crate) cells: Walk,
+}
+
+impl Sparse {
+    /// Resolves a word and checks it, also against the state of the array now.
+    pub(crate) fn new(x: &Exec<'_>, w: &Decoded) -> Result<Sparse, FaultKind> {
+        Sparse::resolve(x, w, true)
+    }
+
+    /// [`Sparse::new`] for a word that runs later, perhaps with other weights; see [`Sparse::fits`].
+    pub(crate) fn for_later(x: &Exec<'_>, w: &Decoded) -> Result<Sparse, FaultKind> {
+        Sparse::resolve(x, w, false)
+    }
+
+    fn resolve(x: &Exec<'_>, w: &Decoded, check_weights: bool) -> Result<Sparse, FaultKind> {
+        let o = *x.operands::<S4D3_MM>(w)?;
+        let (first_row, rows) = group("row_grp", o.row_grp, o.num_active_rows)?;
+        whole_columns(o.col_grp)?;
+        check(x, &o)?;
+        let result = if o.out_dtype == Dtype::BFLOAT16 { ResultKind::Bf16 } else { ResultKind::Fp32 };
+        if check_weights {
+            check_pair(&x.machine.cores[x.core].pe, o.in_dtype, result)?;
+        }
+        let moving = x.tensor("src", &o.src, o.in_dtype, rows as u8, Access::Read)?;
+        at_group("src", &moving, first_row)?;
+        let cells = x.tensor("dst", &o.dst, result.cell(), o.num_active_cols, Access::Write)?;
+        at_group("dst", &cells, 0)?;
+        check_cells(x, &cells)?;
+        expect_row("src", &moving)?;
+        let maps = usize::from(o.src.num[3]);
+        if moving.count != maps * cells.count {
+            let expected = (maps * cells.count).to_string();
+            return Err(FaultKind::illegal("src", format!("{} elements", moving.count), expected));
+        }
+        let begin = o.psum_accumulate_flags.0 & 1 == 1;
+        let (cols, dtype, mode) = (o.num_active_cols.into(), o.in_dtype, o.fp32_mode);
+        Ok(Sparse { first_row, rows, cols, maps, dtype, mode, begin, result, moving, cells })
+    }
+
+    /// Whether the weights that are loaded now are for this word, and its results are defined.
+    pub(crate) fn fits(&self, pe: &PeState) -> bool {
+        check_pair(pe, self.dtype, self.result).is_ok()
+    }
+
+    /// Row of the tile and map that the tag of a cell chooses; `None`: one that was not sent, which counts as +0
+    /// (D05-15).
+    pub(crate) fn choice(&self, pe: &PeState, row: usize, column: usize) -> Option<(usize, usize)> {
+        let tag = usize::from(pe.tags[PeState::cell(0, self.first_row + row, column)]);
+        let partition = (self.first_row + row) % QUADRANT + QUADRANT * (tag >> 2);
+        let row = partition.checked_sub(self.first_row).filter(|row| *row < self.rows)?;
+        (tag & 3 < self.maps).then_some((row, tag & 3))
+    }
+}
+
+/// Counts what D05-15 makes of a tag.
+pub(crate) fn warn_absent(x: &mut Exec<'_>) {
+    x.machine.warn(format!("core {}: a sparsity tag chooses a map that was not sent", x.core));
+}
+
 /// MATMUL_SPARSE: the tag of a cell chooses which partition of its column of quadrants and which of the maps sent
 /// it multiplies with.
 pub fn matmul_sparse(x: &mut Exec<'_>, w: &Decoded) -> Result<Flow, FaultKind> {
-    let o = *x.operands::<S4D3_MM>(w)?;
-    let (first_row, rows) = group("row_grp", o.row_grp, o.num_active_rows)?;
-    whole_columns(o.col_grp)?;
-    let cols = usize::from(o.num_active_cols);
-    check(x, &o)?;
-    let moving = x.tensor("src", &o.src, o.in_dtype, rows as u8, Access::Read)?;
-    at_group("src", &moving, first_row)?;
-    let bf16 = o.out_dtype == Dtype::BFLOAT16;
-    let cell = if bf16 { Dtype::BFLOAT16 } else { Dtype::FP32 };
-    let cells = x.tensor("dst", &o.dst, cell, o.num_active_cols, Access::Write)?;
-    at_group("dst", &cells, 0)?;
-    check_cells(x, &cells)?;
-    expect_row("src", &moving)?;
-    let maps = usize::from(o.src.num[3]);
-    if moving.count != maps * cells.count {
-        let expected = (maps * cells.count).to_string();
-        return Err(FaultKind::illegal("src", format!("{} elements", moving.count), expected));
+    let word = Sparse::new(x, w)?;
+    let (sums, absent) = word.sums(x);
+    if !word.begin {
+        // Adding reads the cells; it may add to cells that nothing has written.
+        let _ = word.cells.note_read(x.core().memory(word.cells.space), word.cols);
     }
-    let operands = Operands { first_row, rows, maps, dtype: o.in_dtype, mode: o.fp32_mode, n: cells.count };
-    let (sums, absent) = operands.sums(x, &moving, cols);
-    let begin = o.psum_accumulate_flags.0 & 1 == 1;
-    for_each_cell(x, &cells, cols, |column, n, old| {
-        let s = sums[column * operands.n + n];
-        let old = if bf16 { f32::from_bits(old << 16) } else { f32::from_bits(old) };
-        let value = canonical(if begin { s } else { old + s });
-        if bf16 { num::from_f32(value, Dtype::BFLOAT16, num::Fp8::default()) } else { value.to_bits() }
+    for_each_cell(x, &word.cells, word.cols, |column, n, old| {
+        word.result.updated(old, sums[column * word.cells.count + n], word.begin)
     });
     if absent {
-        x.machine.warn(format!("core {}: a sparsity tag chooses a map that was not sent", x.core));
+        warn_absent(x);
     }
     Ok(Flow::Next)
 }
@@ -128,12 +212,6 @@ fn check(x: &Exec<'_>, o: &S4D3_MM) -> Result<(), FaultKind> {
         let found = format!("{} maps for {} columns", o.src.num[3], o.num_active_cols);
         return Err(FaultKind::illegal("src", found, "2 to 4 maps for 1 to 128 columns"));
     }
-    if o.out_dtype == Dtype::BFLOAT16 && x.machine.cores[x.core].pe.hidden.seeded {
-        return Err(FaultKind::unsupported(
-            "out_dtype",
-            "which seed rounds a BF16 cell after PE_MANAGE_SEED",
-        ));
-    }
     let bf16 = later && o.out_dtype == Dtype::BFLOAT16;
     if !bf16 && !matches!(o.out_dtype, Dtype::INVALID | Dtype::FP32) {
         return Err(FaultKind::illegal(
@@ -142,12 +220,16 @@ fn check(x: &Exec<'_>, o: &S4D3_MM) -> Result<(), FaultKind> {
             "0 or fp32; bfloat16 on later generations",
         ));
     }
-    let pe = &x.machine.cores[x.core].pe;
-    let fp8 = |d| matches!(d, Dtype::FP8_EXP3 | Dtype::FP8_EXP4 | Dtype::FP8_EXP5);
-    let agree = pe.dtype == o.in_dtype || (fp8(pe.dtype) && fp8(o.in_dtype));
+    Ok(())
+}
+
+/// Rules that hold between the word and the state of the array.
+fn check_pair(pe: &PeState, dtype: Dtype, result: ResultKind) -> Result<(), FaultKind> {
+    result.check_seeds(pe)?;
+    let agree = pe.dtype == dtype || (is_fp8(pe.dtype) && is_fp8(dtype));
     if pe.dtype != Dtype::INVALID && (!agree || pe.transpose || pe.lanes != 1) {
         let expected = format!("{} of the weights, in the plain form", pe.dtype.text());
-        return Err(FaultKind::illegal("in_dtype", o.in_dtype.text(), expected));
+        return Err(FaultKind::illegal("in_dtype", dtype.text(), expected));
     }
     Ok(())
 }
@@ -164,33 +246,20 @@ fn check_cells(x: &Exec<'_>, cells: &Walk) -> Result<(), FaultKind> {
     Ok(())
 }
 
-/// The operands of a product whose checks have passed.
-struct Operands {
-    first_row: usize,
-    rows: usize,
-    maps: usize,
-    dtype: Dtype,
-    mode: Fp32Mode,
-    /// Positions of the result.
-    n: usize,
-}
-
-impl Operands {
-    /// All sums, and whether a tag chose what was not sent: that counts as +0 (D05-15).
-    fn sums(&self, x: &mut Exec<'_>, moving: &Walk, cols: usize) -> (Vec<f32>, bool) {
-        let sent = self.prepared(x, moving);
+impl Sparse {
+    /// All sums, column by column, and whether a tag chose what was not sent.
+    fn sums(&self, x: &mut Exec<'_>) -> (Vec<f32>, bool) {
+        let n = self.cells.count;
+        let sent = self.prepared(x);
         let pe = &x.core().pe;
-        let mut sums = Vec::with_capacity(cols * self.n);
+        let mut sums = Vec::with_capacity(self.cols * n);
         let mut absent = false;
-        for column in 0..cols {
-            let mut chosen = sum::Moving::new(1, self.rows, self.n);
+        for column in 0..self.cols {
+            let mut chosen = sum::Moving::new(1, self.rows, n);
             for row in 0..self.rows {
-                let tag = usize::from(pe.tags[PeState::cell(0, self.first_row + row, column)]);
-                let partition = (self.first_row + row) % QUADRANT + QUADRANT * (tag >> 2);
-                let map = tag & 3;
-                match partition.checked_sub(self.first_row).filter(|r| *r < self.rows && map < self.maps) {
-                    Some(r) => {
-                        let values = &sent[(r * self.maps + map) * self.n..][..self.n];
+                match self.choice(pe, row, column) {
+                    Some((from, map)) => {
+                        let values = &sent[(from * self.maps + map) * n..][..n];
                         chosen.row_mut(0, row).copy_from_slice(values);
                     }
                     None => absent = true,
@@ -205,7 +274,8 @@ impl Operands {
     }
 
     /// The values of all maps as the array multiplies them, partition by partition.
-    fn prepared(&self, x: &mut Exec<'_>, moving: &Walk) -> Vec<f32> {
+    fn prepared(&self, x: &mut Exec<'_>) -> Vec<f32> {
+        let moving = &self.moving;
         let fp8 = x.core().spec.fp8;
         let core = x.core();
         let mut packed = vec![0; moving.count * moving.size];

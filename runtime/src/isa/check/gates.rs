@@ -93,6 +93,8 @@ pub(super) const D14: DtypeSet = D12.and(I64);
 pub(super) const D15: DtypeSet = D13.and(I64);
 /// Operands of LDWEIGHTS and MATMUL on SUNDA and CAYMAN (chapter 05 section 2.1).
 pub(super) const PE: DtypeSet = FP8.and(F16).and(F32).and(DtypeSet::of(&[Dtype::UINT8]));
+/// Operands of the PE from MARIANA on.
+pub(super) const PE_FLOATS: DtypeSet = FP8.and(F16).and(F32).and(DtypeSet::of(&[Dtype::FP8_EXP2]));
 /// Bias of ACTIVATE (chapter 05 section 3.2).
 pub(super) const BIAS: DtypeSet = F16.and(F32);
 /// Read-back of the ACT accumulator (chapter 05 section 3.4).

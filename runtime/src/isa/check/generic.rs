@@ -1,11 +1,13 @@
 //! Rules that every word obeys, worked out from the tables (chapter 03 sections 1.1, 2, 3.3, 3.4, 5).
 
-use super::refusals::{ANY_PAYLOAD, REFUSALS, REFUSED_ON, UNKNOWN_PAYLOAD};
+use std::sync::LazyLock;
+
+use super::refusals::{ANY_PAYLOAD, REFUSALS, REFUSED_ON, Refusal, UNKNOWN_PAYLOAD};
 use super::{Checker, default_dve_programs, rules};
 use crate::isa::field::{Addr4, Addr8, Field, Kind, UpdateMode, WaitMode};
 use crate::isa::layouts::FieldDef;
 use crate::isa::operand::{Addr4Form, Addr8Form, Events, EventsExt};
-use crate::isa::{AluOp, Dtype, EngineId, Execution, Generation, op};
+use crate::isa::{AluOp, Dtype, EngineId, Execution, Generation, LayoutId, op};
 
 /// Engines that an opcode reaches on some generations only: first and last generation (chapter 03
 /// section 8.3, chapter 06 section 0).
@@ -17,6 +19,21 @@ const ENGINE_GENERATIONS: &[(u8, EngineId, Generation, Generation)] = &[
     (op::RAND_GET_STATE, EngineId::Act, Generation::Mariana, Generation::Mariana),
     (op::RAND_SET_STATE, EngineId::Act, Generation::Mariana, Generation::Mariana),
 ];
+
+/// What the tables say about an operand struct, worked out once: streams have many words and few structs.
+struct LayoutFacts {
+    /// Bit n: byte n must be zero.
+    reserved: u64,
+    refusals: Vec<&'static Refusal>,
+}
+
+static LAYOUT_FACTS: LazyLock<Vec<LayoutFacts>> = LazyLock::new(|| {
+    let facts = |layout: &LayoutId| LayoutFacts {
+        reserved: layout.def().reserved().fold(0, |mask, at| mask | 1 << at),
+        refusals: REFUSALS.iter().filter(|r| r.layout == *layout).collect(),
+    };
+    LayoutId::ALL.iter().map(facts).collect()
+});
 
 /// One wait and update block: field names, offsets, modes and operands.
 struct WaitUpdate {
@@ -136,18 +153,19 @@ impl Checker<'_> {
 
     fn fields(&mut self) {
         let layout = self.decoded.operands.layout();
+        let refusals = &LAYOUT_FACTS[layout as usize].refusals;
         for field in layout.def().fields {
-            if !self.refused(field) {
+            if refusals.is_empty() || !self.refused(field, refusals) {
                 self.field(field);
             }
         }
     }
 
     /// Reports values of a field that table B refuses.
-    fn refused(&mut self, field: &FieldDef) -> bool {
-        let (layout, opcode) = (self.decoded.operands.layout(), self.decoded.info.byte);
+    fn refused(&mut self, field: &FieldDef, refusals: &[&Refusal]) -> bool {
+        let opcode = self.decoded.info.byte;
         let mut refused = false;
-        for r in REFUSALS.iter().filter(|r| r.layout == layout && r.field == field.name) {
+        for r in refusals.iter().filter(|r| r.field == field.name) {
             let value = self.field_value(field) & r.mask;
             if r.opcode.is_none_or(|o| o == opcode) && !(r.known)(value) {
                 self.report(r.rule, field.name, format_args!("{value:#x}"), r.expected);
@@ -264,7 +282,8 @@ impl Checker<'_> {
                 self.report_at(rules::PAYLOAD_UNKNOWN, at, "payload", found, "0");
             }
         } else {
-            for at in def.reserved().filter(|at| word.0[*at] != 0) {
+            let reserved = LAYOUT_FACTS[layout as usize].reserved;
+            for at in (0..64).filter(|at| word.0[*at] != 0 && reserved >> at & 1 == 1) {
                 let found = format_args!("0x{:02x}", word.0[at]);
                 self.report_at(rules::RESERVED_BYTE, at, "reserved", found, "0");
             }

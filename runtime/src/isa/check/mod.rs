@@ -29,6 +29,7 @@ mod generator;
 mod generic;
 mod operands;
 mod pe;
+mod pe_later;
 mod pool;
 mod predicated;
 mod pseudo;
@@ -169,14 +170,23 @@ pub struct Unsupported {
 /// Why a word cannot run although it is well formed: its opcode is not implemented, the manual leaves
 /// it undefined (chapter 00 table B), or a field has a value without a known meaning.
 pub fn unsupported_reason(decoded: &Decoded, cx: &CheckContext<'_>) -> Option<Unsupported> {
-    match decoded.info.execution_on(cx.generation) {
-        Execution::Refuse(why) => return Some(Unsupported { field: None, reason: why.into() }),
-        Execution::Later => return Some(Unsupported { field: None, reason: "not implemented yet".into() }),
-        Execution::Run => {}
+    if let Some(opcode) = not_executed(decoded) {
+        return Some(opcode);
     }
     let finding = check(decoded, cx).into_iter().find(|f| f.severity == Severity::Unsupported)?;
     let reason = format!("{} is {}, expected {}", finding.field, finding.found, finding.expected);
     Some(Unsupported { field: Some(finding.field), reason: reason.into() })
+}
+
+/// The part of [`unsupported_reason`] that looks at the opcode alone: all that is left for a word in which
+/// [`check`] finds nothing.
+pub fn not_executed(decoded: &Decoded) -> Option<Unsupported> {
+    let reason = match decoded.info.execution {
+        Execution::Refuse(why) => why,
+        Execution::Later => "not implemented yet",
+        Execution::Run => return None,
+    };
+    Some(Unsupported { field: None, reason: reason.into() })
 }
 
 /// One check in progress.

@@ -1,15 +1,16 @@
-//! Rules of the PE's words (chapter 05 sections 2.1 to 2.8, chapter 06 section 9.4, chapter 09 section 1). The
-//! layouts of LDWEIGHTS and MATMUL of MARIANA and MAVERICK have the generic rules only.
+//! Rules of the PE's words (chapter 05 sections 2.1 to 2.8, chapter 06 section 9.4, chapter 09 section 1). Those of MX
+//! and of MAVERICK's tiles are in `pe_later`.
 //!
 //! That both words of a transposing pair carry the flag, and that their dtypes go together, depends on
 //! the weights in the array: the interpreter checks it.
 
 use super::address::{OperandUse, matmul_bank_rule};
 use super::gates::{self, DtypeSet};
-use super::{Checker, rules};
+use super::{Checker, pe_later, rules};
 use crate::isa::field::{Fp32Mode, PsumAcc};
 use crate::isa::layouts::{
-    S2_CONVLUT, S2S1D2_PE_SEED, S3_LT, S3_LW_V2, S3_LW_V3, S3D3_MM_V2, S3D3_MM_V3, S4D3_MM,
+    S2_CONVLUT, S2S1D2_PE_SEED, S3_LT, S3_LW_V2, S3_LW_V3, S3_LW_V4, S3D3_MM_V2, S3D3_MM_V3, S3D3_MM_V4,
+    S4D3_MM,
 };
 use crate::isa::operand::Tensor;
 use crate::isa::{Dtype, EngineId, Generation, Location, Space};
@@ -39,6 +40,10 @@ const TAG_ELEMENTS: u64 = 32;
 /// Byte of the outermost count in a four-dimensional operand.
 const MAPS_AT: usize = 18;
 
+/// Datatypes of a result: FP32, also if none is named; BF16 from MARIANA on.
+const RESULT: DtypeSet = gates::F32.and(DtypeSet::of(&[Dtype::INVALID]));
+pub(super) const LATER_RESULT: DtypeSet = RESULT.and(gates::BF16);
+
 const DOUBLE_ROW: u8 = 1;
 const DOUBLE_PIXEL: u8 = 3;
 
@@ -53,6 +58,8 @@ struct Pass {
     cols: u8,
     row_grp: u8,
     col_grp: u8,
+    /// The result is BF16.
+    narrow: bool,
 }
 
 /// Builds a [`Pass`] from a layout; SUNDA has no transpose mode.
@@ -68,6 +75,7 @@ macro_rules! pass {
             cols: $o.num_active_cols,
             row_grp: $o.row_grp,
             col_grp: $o.col_grp,
+            narrow: false,
         }
     };
 }
@@ -80,12 +88,18 @@ impl Pass {
 }
 
 pub(super) fn ldweights(c: &mut Checker<'_>) {
-    let (pass, tagged) = match (c.operands::<S3_LW_V2>(), c.operands::<S3_LW_V3>()) {
-        (Some(o), _) => (pass!(o, false), 0),
-        (_, Some(o)) => (pass!(o, o.transpose_mode != 0), o.tag_weight_mode),
-        _ => return,
+    let (pass, tagged) = if let Some(o) = c.operands::<S3_LW_V2>() {
+        (pass!(o, false), 0)
+    } else if let Some(o) = c.operands::<S3_LW_V3>() {
+        (pass!(o, o.transpose_mode != 0), o.tag_weight_mode)
+    } else if let Some(o) = c.operands::<S3_LW_V4>() {
+        (pass!(o, o.transpose_mode != 0), o.flags.0 & 1)
+    } else {
+        return pe_later::ldweights(c);
     };
-    c.value("tag_weight_mode", tagged, tagged <= 1, "0 or 1");
+    if c.operands::<S3_LW_V3>().is_some() {
+        c.value("tag_weight_mode", tagged, tagged <= 1, "0 or 1");
+    }
     let weights = OperandUse::read(pass.in_dtype, u32::from(pass.rows));
     let weights = if tagged == 1 {
         c.tagged(&pass);
@@ -99,23 +113,26 @@ pub(super) fn ldweights(c: &mut Checker<'_>) {
 }
 
 pub(super) fn matmul(c: &mut Checker<'_>) {
-    let (pass, flags, zero_region, dst) = match (c.operands::<S3D3_MM_V2>(), c.operands::<S3D3_MM_V3>()) {
-        (Some(o), _) => {
-            let group = GROUPS.iter().find(|g| g.code == o.col_grp);
-            if let Some(xbus) = group.and_then(|g| g.xbus) {
-                let expected = format_args!("{xbus:#x} for col_grp {:#x}", o.col_grp);
-                c.value("xbus_sel", o.xbus_sel, o.xbus_sel == xbus, expected);
-            }
-            (pass!(o, false), o.psum_accumulate_flags, o.psum_zero_region, o.dst)
+    let (pass, flags, zero_region, dst) = if let Some(o) = c.operands::<S3D3_MM_V2>() {
+        let group = GROUPS.iter().find(|g| g.code == o.col_grp);
+        if let Some(xbus) = group.and_then(|g| g.xbus) {
+            let expected = format_args!("{xbus:#x} for col_grp {:#x}", o.col_grp);
+            c.value("xbus_sel", o.xbus_sel, o.xbus_sel == xbus, expected);
         }
-        (_, Some(o)) => {
-            c.dtype("out_dtype", o.out_dtype, gates::F32.and(DtypeSet::of(&[Dtype::INVALID])));
-            (pass!(o, o.transpose_mode != 0), o.psum_accumulate_flags, o.psum_zero_region, o.dst)
-        }
-        _ => return,
+        (pass!(o, false), o.psum_accumulate_flags, o.psum_zero_region, o.dst)
+    } else if let Some(o) = c.operands::<S3D3_MM_V3>() {
+        c.dtype("out_dtype", o.out_dtype, RESULT);
+        (pass!(o, o.transpose_mode != 0), o.psum_accumulate_flags, o.psum_zero_region, o.dst)
+    } else if let Some(o) = c.operands::<S3D3_MM_V4>() {
+        c.dtype("out_dtype", o.out_dtype, LATER_RESULT);
+        let mut pass = pass!(o, o.transpose_mode != 0);
+        pass.narrow = o.out_dtype == Dtype::BFLOAT16;
+        (pass, o.psum_accumulate_flags, o.psum_zero_region, o.dst)
+    } else {
+        return pe_later::matmul(c);
     };
     c.psum_flags(flags, pass.transpose);
-    c.value("psum_zero_region", zero_region, zero_region == 0, "0");
+    c.zero_region(zero_region);
     c.pass(&pass, OperandUse::read(pass.in_dtype, u32::from(pass.rows)));
     c.result(&pass, &dst);
     c.count("src", &pass.src, dst.count() * pass.elements());
@@ -141,18 +158,9 @@ pub(super) fn matmul_sparse(c: &mut Checker<'_>) {
     let later = c.cx.generation > Generation::Cayman;
     c.dtype("in_dtype", o.in_dtype, gates::FP8.and(gates::F16).and(gates::F32));
     c.fp32_mode(o.in_dtype, o.fp32_mode);
-    let results = gates::F32.and(DtypeSet::of(&[Dtype::INVALID]));
-    c.dtype("out_dtype", o.out_dtype, if later { results.and(gates::BF16) } else { results });
-    let flags = o.psum_accumulate_flags.0;
-    let legal = flags <= 3 || (later && matches!(flags, 4 | 6));
-    c.value("psum_accumulate_flags", flags, legal, if later { "0..4 or 6" } else { "0..3" });
-    let zero_region = o.psum_zero_region;
-    c.value(
-        "psum_zero_region",
-        zero_region,
-        zero_region == 0 || (later && zero_region <= 3),
-        if later { "0..3" } else { "0" },
-    );
+    c.dtype("out_dtype", o.out_dtype, if later { LATER_RESULT } else { RESULT });
+    c.psum_flags(o.psum_accumulate_flags, false);
+    c.zero_region(o.psum_zero_region);
     let src = OperandUse::read(o.in_dtype, u32::from(o.num_active_rows)).only(Space::Sbuf);
     let start = c.tensor("src", &o.src, src);
     c.group(["row_grp", "num_active_rows", "src"], o.row_grp, o.num_active_rows, start);
@@ -240,7 +248,7 @@ pub(super) fn load_lut(c: &mut Checker<'_>) {
 
 impl Checker<'_> {
     /// FP32 operands have a mode, others none.
-    fn fp32_mode(&mut self, dtype: Dtype, mode: Fp32Mode) {
+    pub(super) fn fp32_mode(&mut self, dtype: Dtype, mode: Fp32Mode) {
         let has_mode = mode != Fp32Mode::NONE;
         if has_mode != (dtype == Dtype::FP32) {
             let expected =
@@ -251,7 +259,8 @@ impl Checker<'_> {
 
     /// What both words obey.
     fn pass(&mut self, pass: &Pass, src: OperandUse) {
-        self.dtype("in_dtype", pass.in_dtype, gates::PE);
+        let later = self.cx.generation > Generation::Cayman;
+        self.dtype("in_dtype", pass.in_dtype, if later { gates::PE_FLOATS } else { gates::PE });
         self.fp32_mode(pass.in_dtype, pass.fp32_mode);
         self.value("perf_opt", pass.perf_opt, pass.perf_opt <= DOUBLE_PIXEL, "0..3");
         let fp8 = gates::FP8.contains(pass.in_dtype) && self.cx.generation >= Generation::Cayman;
@@ -272,15 +281,16 @@ impl Checker<'_> {
         let cell = match (pass.transpose, pass.in_dtype.bytes()) {
             (true, 1) => 2,
             (true, bytes @ 2..) => bytes as u32,
+            _ if pass.narrow => 2,
             _ => 4,
         };
         let operand = OperandUse {
-            narrow_cells: pass.transpose,
+            narrow_cells: pass.transpose || pass.narrow,
             ..OperandUse::write(Dtype::FP32, u32::from(pass.cols)).only(Space::Psum).cells(cell)
         };
         let start = self.tensor("dst", dst, operand);
         self.group(["col_grp", "num_active_cols", "dst"], pass.col_grp, pass.cols, start);
-        if let Some(start) = start
+        if let Some(start) = start.filter(|_| self.cx.generation <= Generation::Cayman)
             && let Err(fault) = matmul_bank_rule(start, &dst.step, &dst.num, cell)
         {
             self.fault("dst", fault);
@@ -288,7 +298,7 @@ impl Checker<'_> {
     }
 
     /// A group code, the number of active lines in it, and the start partition of its operand.
-    fn group(&mut self, names: [&'static str; 3], code: u8, active: u8, start: Option<Location>) {
+    pub(super) fn group(&mut self, names: [&'static str; 3], code: u8, active: u8, start: Option<Location>) {
         let [code_name, active_name, operand_name] = names;
         let group = GROUPS.iter().find(|g| g.code == code);
         let sunda = self.cx.generation == Generation::Sunda;
@@ -307,13 +317,21 @@ impl Checker<'_> {
         }
     }
 
-    fn psum_flags(&mut self, flags: PsumAcc, transpose: bool) {
+    pub(super) fn psum_flags(&mut self, flags: PsumAcc, transpose: bool) {
         const BEGIN: u8 = 1;
-        self.value("psum_accumulate_flags", flags.0, flags.0 <= 3, "0..3");
+        let later = self.cx.generation > Generation::Cayman;
+        let legal = flags.0 <= 3 || (later && matches!(flags.0, 4 | 6));
+        self.value("psum_accumulate_flags", flags.0, legal, if later { "0..4 or 6" } else { "0..3" });
         if transpose && flags.0 & BEGIN == 0 {
             let expected = "BEGIN (bit 0) in transpose mode";
             self.report(rules::TRANSPOSE_BEGIN, "psum_accumulate_flags", flags.0, expected);
         }
+    }
+
+    pub(super) fn zero_region(&mut self, region: u8) {
+        let later = self.cx.generation > Generation::Cayman;
+        let legal = region == 0 || (later && region <= 3);
+        self.value("psum_zero_region", region, legal, if later { "0..3" } else { "0" });
     }
 
     /// Weights that carry tags in their upper half.
@@ -325,7 +343,8 @@ impl Checker<'_> {
                 u8::from(pass.transpose),
                 pass.perf_opt
             );
-            self.report(rules::TAG_WEIGHTS, "tag_weight_mode", found, "bfloat16 or fp16, 0, 0");
+            let field = if self.cx.generation == Generation::Cayman { "tag_weight_mode" } else { "flags" };
+            self.report(rules::TAG_WEIGHTS, field, found, "bfloat16 or fp16, 0, 0");
         }
     }
 }

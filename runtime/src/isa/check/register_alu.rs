@@ -19,11 +19,10 @@ pub(super) fn alu_op(c: &mut Checker<'_>) {
             c.register_number("src1_hi", 0, o.src1_hi);
         }
         c.register_number("dst_hi", 0, o.dst_hi);
-        return;
     }
     let narrow =
         [Dtype::INT8, Dtype::UINT8, Dtype::INT16, Dtype::UINT16, Dtype::INT32, Dtype::UINT32, Dtype::FP32];
-    if !narrow.contains(&o.dtype) {
+    if !wide && !narrow.contains(&o.dtype) {
         c.report(rules::DTYPE, "dtype", o.dtype.text(), "an integer or fp32");
     }
     if o.dst_dtype != Dtype::INVALID && o.dst_dtype != o.dtype {

@@ -198,6 +198,116 @@ pub fn recurrence_row(
     Ok(acc)
 }
 
+/// Lanes whose elements make a column.
+pub(crate) const LANES: usize = 16;
+
+/// The same element of several lanes, which know nothing of each other.
+pub(crate) type Column = [f32; LANES];
+
+multiversion! {
+    /// [`fold_f32`] over the columns, in every lane; `None` for other operators.
+    pub(crate) fn fold_columns(op: AluOp, acc: &mut Column, columns: &[Column]) -> Option<()> {
+        folding!(op, f => {
+            let mut now = *acc;
+            for column in columns {
+                now = std::array::from_fn(|lane| f(now[lane], column[lane]));
+            }
+            *acc = now;
+        })
+    }
+}
+
+multiversion! {
+    /// [`fold_f32`] of every element into the accumulator beside it; `None` for other operators.
+    pub(crate) fn fold_rows(op: AluOp, accumulators: &mut [f32], row: &[f32]) -> Option<()> {
+        folding!(op, f => accumulators.iter_mut().zip(row).for_each(|(acc, x)| *acc = f(*acc, *x)))
+    }
+}
+
+multiversion! {
+    /// [`scan_row`] in every lane; returns the last results, `acc` for other operators.
+    pub(crate) fn scan_columns(op: AluOp, acc: Column, columns: &[Column], out: &mut [Column]) -> Column {
+        let last = folding!(op, f => {
+            let mut now = acc;
+            for (out, column) in out.iter_mut().zip(columns) {
+                now = std::array::from_fn(|lane| f(now[lane], column[lane]));
+                *out = now;
+            }
+            now
+        });
+        last.unwrap_or(acc)
+    }
+}
+
+/// Evaluates `$body` with `$f` bound to the function of an operator that recurrences are mostly made of, on operands
+/// that are exchanged if `$swap`; `None` for others.
+macro_rules! common {
+    ($op:expr, $swap:expr, $f:ident => $body:expr) => {
+        match ($op, $swap) {
+            (AluOp::ADD, _) => Some({
+                let $f = |a: f32, b: f32| a + b;
+                $body
+            }),
+            (AluOp::MULT, _) => Some({
+                let $f = |a: f32, b: f32| a * b;
+                $body
+            }),
+            (AluOp::SUBTRACT, false) => Some({
+                let $f = |a: f32, b: f32| a - b;
+                $body
+            }),
+            (AluOp::SUBTRACT, true) => Some({
+                let $f = |a: f32, b: f32| b - a;
+                $body
+            }),
+            (AluOp::MAX, _) => Some({
+                let $f = |a: f32, b: f32| max(a, b);
+                $body
+            }),
+            (AluOp::MIN, _) => Some({
+                let $f = |a: f32, b: f32| min(a, b);
+                $body
+            }),
+            _ => None,
+        }
+    };
+}
+
+multiversion! {
+    /// [`recurrence_row`] in every lane; the results replace `a`. `None` for other operators.
+    pub(crate) fn recurrence_columns(
+        ops: [AluOp; 2],
+        reverse: [bool; 2],
+        acc: &mut Column,
+        a: &mut [Column],
+        b: &[Column],
+    ) -> Option<()> {
+        let [swap0, swap1] = [0, 1].map(|i| reverse[i] && !ops[i].is_unary());
+        let mut now = *acc;
+        let common = common!(ops[0], swap0, f0 => common!(ops[1], swap1, f1 => {
+            for (a, b) in a.iter_mut().zip(b) {
+                now = std::array::from_fn(|lane| f1(f0(a[lane], now[lane]), b[lane]));
+                *a = now;
+            }
+        }));
+        if common.flatten().is_none() {
+            for (a, b) in a.iter_mut().zip(b) {
+                let t = if swap0 { columnwise(ops[0], &now, a)? } else { columnwise(ops[0], a, &now)? };
+                now = if swap1 { columnwise(ops[1], b, &t)? } else { columnwise(ops[1], &t, b)? };
+                *a = now;
+            }
+        }
+        *acc = now;
+        Some(())
+    }
+}
+
+/// An elementwise operator in every lane.
+#[inline(always)]
+fn columnwise(op: AluOp, a: &Column, b: &Column) -> Option<Column> {
+    elementwise!(op, f => std::array::from_fn(|lane| f(a[lane], b[lane])))
+}
+
 multiversion! {
     fn map_lanes(op: AluOp, rows: &mut dyn LaneRows, lanes: usize) -> Option<()> {
         elementwise!(op, f => for lane in 0..lanes {
@@ -280,29 +390,20 @@ fn min(a: f32, b: f32) -> f32 {
     extremum(a, b, equal, a < b)
 }
 
-/// `equal` merges the signs of operands that compare equal; for others it is not used.
+/// `equal` merges the signs of operands that compare equal; for others it is not used. Every case is evaluated, so
+/// that the choice needs no branch.
 #[inline(always)]
 fn extremum(a: f32, b: f32, equal: f32, a_wins: bool) -> f32 {
-    if a.is_nan() {
-        a
-    } else if a == b {
-        equal
-    } else if a_wins {
-        a
-    } else {
-        b
-    }
+    let winner = if a_wins { a } else { b };
+    let ordered = if a == b { equal } else { winner };
+    if a.is_nan() { a } else { ordered }
 }
 
 #[inline(always)]
 fn ignore_nan(a: f32, b: f32, f: impl Fn(f32, f32) -> f32) -> f32 {
-    if a.is_nan() {
-        b
-    } else if b.is_nan() {
-        a
-    } else {
-        f(a, b)
-    }
+    let both = f(a, b);
+    let with_a = if b.is_nan() { a } else { both };
+    if a.is_nan() { b } else { with_a }
 }
 
 /// Floored modulo as `numpy.mod`: the sign of `b`, also on a zero; NaN for b = 0 (E17, chapter 00 A14).
