@@ -45,6 +45,8 @@ const FAMILIES: [(&str, &str); 17] = [
 ];
 
 fn program(columns: usize, word: &str, words: usize) -> Program {
+    // Equal words would run as one: a NOP keeps each by itself.
+    let engine = word.split(' ').next().unwrap_or_default();
     let text = format!(
         "program bench for cayman
          prologue
@@ -67,6 +69,7 @@ fn program(columns: usize, word: &str, words: usize) -> Program {
          SP second: DMA x -> b   after first
          repeat i in 0..{words} {{
              {word} after second
+             {engine} NOP
          }}
          SP store: DMA zero -> done   after init
          SP NOP   after store"
