@@ -193,7 +193,7 @@ fn random_moves_are_those_of_the_model() {
         }
     }
     let (mut legal, mut same_memory) = (0, 0);
-    for number in 0..20_000 {
+    for number in 0..3_000 {
         let one = case(&mut rng);
         let inside = places(&one.source).is_some() && places(&one.destination).is_some();
         if !inside {
@@ -213,7 +213,7 @@ fn random_moves_are_those_of_the_model() {
         let (found, expected) = (snapshot(&mut ours, &one), snapshot(&mut plain, &one));
         assert!(found == expected, "{number}: {one:?}");
     }
-    assert!(legal > 8_000 && same_memory > 500, "{legal} moves, {same_memory} inside one memory");
+    assert!(legal > 1_200 && same_memory > 75, "{legal} moves, {same_memory} inside one memory");
 }
 
 #[test]
