@@ -211,7 +211,7 @@ impl Writer<'_> {
 #[test]
 fn fused_programs_agree() {
     let engines = pair::engines(None);
-    for seed in 0..4 * wanted() {
+    for seed in 0..2 * wanted() {
         if let Some((found, source)) = minimal_of(&engines, &write(seed), &Setting::new(seed)) {
             panic!("program {seed}: {found}\n{source}");
         }
