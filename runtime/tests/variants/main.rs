@@ -1,6 +1,7 @@
 //! Datatypes, operators, sources of scalars and modes that no example of the manual shows: words on small integers,
 //! which every datatype holds exactly, so that the results can be calculated by hand.
 
+mod folds;
 mod moves;
 mod norm;
 mod pe;
