@@ -110,6 +110,24 @@ def matmul_fp8(rng):
     save_all("matmul_fp8", at=at, b=b, c=e4m3(at).T @ e4m3(b))
 
 
+def matmul_mx(rng):
+    # Elements [tile, scale, row of it, column, lane], scales [scale, tile, column].
+    def operand(columns, low):
+        elements = rng.integers(0, 2, (2, 16, 8, columns, 4)) << 7
+        elements |= rng.integers(5, 8, elements.shape) << 3 | rng.integers(0, 8, elements.shape)
+        scales = rng.integers(low, low + 3, (16, 2, columns))
+        factors = 2.0 ** (scales - 127).swapaxes(0, 1)[:, :, None, :, None]
+        rows = elements.astype(np.uint8).reshape(256, columns, 4)
+        return rows, scales.astype(np.uint8), (e4m3(elements) * factors).reshape(256, columns, 4)
+
+    at, sat, a64 = operand(64, 119)
+    b, sb, b64 = operand(32, 130)
+    c, bound = (np.einsum("rcj,rnj->cn", x, y) for x, y in [(a64, b64), (abs(a64), abs(b64))])
+    # The last places of the smallest elements: no order of adding rounds.
+    assert bound.max() < 2.0 ** (24 - 5 - 5 + 119 - 127 + 130 - 127)
+    save_all("matmul_mx", at=at, sat=sat, b=b, sb=sb, c=c)
+
+
 def counted_loop(rng):
     x = rng.integers(-1000, 1001, (128, 8 * 16)).astype(np.float32)
     save_all("counted_loop", x=x, y=sum(2**t * x[:, 16 * t : 16 * t + 16] for t in range(8)))
@@ -136,7 +154,7 @@ def main():
     save("softmax_y", e / e.sum(axis=1, keepdims=True))
 
     for seed, make in enumerate(
-        [layernorm, topk, embedding, dropout, mamba_scan, matmul_fp8, counted_loop, all_reduce]
+        [layernorm, topk, embedding, dropout, mamba_scan, matmul_fp8, counted_loop, all_reduce, matmul_mx]
     ):
         make(np.random.default_rng(seed))
 

@@ -26,11 +26,12 @@ const EMBEDDING: Case = ("embedding", &["t", "i"], &["y"], Exact);
 const DROPOUT: Case = ("dropout", &["x", "seed"], &["y"], Exact);
 const MAMBA_SCAN: Case = ("mamba_scan", &["u", "delta", "a", "b", "c"], &["y"], Relative(3e-6));
 const MATMUL_FP8: Case = ("matmul_fp8", &["at", "b"], &["c"], Exact);
+const MATMUL_MX: Case = ("matmul_mx", &["at", "sat", "b", "sb"], &["c"], Exact);
 const COUNTED_LOOP: Case = ("counted_loop", &["x"], &["y"], Exact);
 const ALL_REDUCE: Case = ("all_reduce", &["xt", "y"], &["z"], Exact);
 
 const CASES: &[Case] =
-    &[LAYERNORM, TOPK, EMBEDDING, DROPOUT, MAMBA_SCAN, MATMUL_FP8, COUNTED_LOOP, ALL_REDUCE];
+    &[LAYERNORM, TOPK, EMBEDDING, DROPOUT, MAMBA_SCAN, MATMUL_FP8, MATMUL_MX, COUNTED_LOOP, ALL_REDUCE];
 
 fn file(program: &str, tensor: &str) -> String {
     format!("{program}.{tensor}.npy")
@@ -95,6 +96,11 @@ fn mamba_scan() {
 #[test]
 fn matmul_fp8() {
     hold(MATMUL_FP8);
+}
+
+#[test]
+fn matmul_mx() {
+    hold(MATMUL_MX);
 }
 
 #[test]
