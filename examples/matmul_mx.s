@@ -40,7 +40,7 @@ repeat k in 0..K {
         num_active_rows=128 num_active_cols=M row_grp=15 col_grp=15   after load_a[k], scale_a
     PE mm[k]: MATMUL_MX src={tb[k]},{tsb[k]}[{4*N},1,4] in_dtype=fp8_e4m3 \
         num_active_rows=128 num_active_cols=M out_dtype=fp32 psum_accumulate_flags={(k == 0) + 2*(k == K - 1)} \
-        row_grp=15 col_grp=15 psum_zero_region=0 dst=acc   after load_b[k], scale_b
+        row_grp=15 col_grp=15 psum_zero_region=0 dst=acc   after load_b[k], scale_b, mm[k - 1]?
 }
 ACT copy:  COPY src=acc dst=tc channels=M   after mm[K - 1]
 SP  store: DMA tc -> c   after copy

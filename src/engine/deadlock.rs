@@ -3,7 +3,10 @@
 use std::fmt;
 
 use seqjit_runtime::isa::field::WaitMode;
-use seqjit_runtime::isa::layouts::{CTRL_ES, DMA_DIRECT2D, PSEUDO_DMA_DIRECT2D, PSEUDO_DMA_TRIGGER};
+use seqjit_runtime::isa::layouts::{
+    CTRL_ES, DMA_COPY2D, DMA_DIRECT2D, DMA_DIRECT2D_XPOSE, DMA_GATHER_XPOSE, DMA_INDIRECT1D,
+    PSEUDO_DMA_DIRECT2D, PSEUDO_DMA_TRIGGER,
+};
 use seqjit_runtime::isa::{Decoded, EngineId, Layout};
 use seqjit_runtime::machine::{Action, Core, Machine, Wait};
 
@@ -174,11 +177,22 @@ fn starts_transfer_posting(core: &Core, decoded: &Decoded, wait: &Wait) -> bool 
     if wait.on_event() {
         return false;
     }
-    let direct = DMA_DIRECT2D::of(&decoded.operands).map(|o| o.semaphore);
-    let pseudo = PSEUDO_DMA_DIRECT2D::of(&decoded.operands).map(|o| o.semaphore);
+    let o = &decoded.operands;
+    let generated = [
+        DMA_DIRECT2D::of(o).map(|o| o.semaphore),
+        PSEUDO_DMA_DIRECT2D::of(o).map(|o| o.semaphore),
+        DMA_INDIRECT1D::of(o).map(|o| o.semaphore),
+        DMA_DIRECT2D_XPOSE::of(o).map(|o| o.semaphore),
+        DMA_GATHER_XPOSE::of(o).map(|o| o.semaphore),
+    ];
+    let counted = DMA_COPY2D::of(o).is_some_and(|o| {
+        let modes = o.sema_update_mode.0;
+        let (read, written) = (o.rd_done_sema_update_idx, o.wr_done_sema_update_idx);
+        [(modes & 0xF, read), (modes >> 4, written)].contains(&(1, wait.index.into()))
+    });
     let block = PSEUDO_DMA_TRIGGER::of(&decoded.operands).and_then(|o| {
         let queue = core.queues.iter().find(|q| Some(q.spec.name.as_str()) == o.dma_queue_name.as_str())?;
         queue.spec.blocks.iter().find(|b| b.id == o.block_id_or_count)?.semaphore
     });
-    [direct, pseudo, block].into_iter().flatten().any(|s| s == wait.index)
+    counted || generated.into_iter().chain([block]).flatten().any(|s| s == wait.index)
 }
