@@ -34,7 +34,9 @@ fn long() -> Vec<u8> {
          sbuf b fp32[64]
          sbuf zero fp32[1]
          DVE init: MEMSET value=0 dtype=FP32 dst=zero channels=128
-         repeat i in 0..64 { DVE TENSOR_SCALAR ops=MULTIPLY,ADD imm=2.0,1.0 src=a[0:i + 1] dst=b[0:i + 1] channels=128 }
+         repeat i in 0..64 {
+             DVE TENSOR_SCALAR ops=MULTIPLY,ADD imm=2.0,1.0 src=a[0:i + 1] dst=b[0:i + 1] channels=128
+         }
          SP store: DMA zero -> done   after init
          SP NOP   after store";
     let bytes = asm::assemble_program(text, Path::new("long.s")).expect("the text is well formed");
